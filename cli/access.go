@@ -12,7 +12,7 @@ import (
 	"svc/api"
 )
 
-// tokenWord is a token's state in one word.
+// tokenWord returns a token's state in one word.
 func (a *app) tokenWord(t svc.AccessToken) string {
 	switch {
 	case t.RevokedAt != nil:
@@ -93,7 +93,7 @@ func (a *app) tokenCreate() *cobra.Command {
 	return a.both(cmd)
 }
 
-// parseLife reads a duration that may be in days.
+// parseLife reads a duration. It also accepts days, such as 90d.
 func parseLife(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// addressWithin bounds the search for an address that others can use.
+// addressWithin bounds the search for an address that other machines can use.
 const addressWithin = 2 * time.Second
 
-// outwardURL is the orchestrator's address for other machines. One that means
-// this machine itself is replaced by an address of this machine at which the
-// orchestrator answers too. It stays as it is when there is none, and with TLS,
-// because the certificate is made out to it.
+// outwardURL returns the orchestrator's address for other machines. A loopback address is replaced by an address of
+// this machine at which the orchestrator answers too. base stays as it is when there is no such address, and with
+// TLS, because the certificate is issued for base.
 func outwardURL(ctx context.Context, base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) {
@@ -40,8 +39,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ownAddresses are this machine's IPv4 addresses, the one that it shows to the
-// rest of the world first. Bridges of containers come after it.
+// ownAddresses returns this machine's IPv4 addresses. The address that is used for connections to the internet comes
+// first, so that bridges of containers come after it.
 func ownAddresses(ctx context.Context) []net.IP {
 	var own []net.IP
 	// A datagram socket only chooses a route; nothing is sent.
@@ -49,7 +48,7 @@ func ownAddresses(ctx context.Context) []net.IP {
 		own = append(own, c.LocalAddr().(*net.UDPAddr).IP)
 		_ = c.Close()
 	}
-	addresses, _ := net.InterfaceAddrs() // none: the first one must do
+	addresses, _ := net.InterfaceAddrs() // on an error, only the first address is returned
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
 			own = append(own, n.IP)
@@ -58,7 +57,7 @@ func ownAddresses(ctx context.Context) []net.IP {
 	return own
 }
 
-// answers says whether an orchestrator serves at an address.
+// answers reports whether an orchestrator serves at an address.
 func answers(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, addressWithin/4)
 	defer cancel()

@@ -36,15 +36,15 @@ func (a *app) attachCommand() *cobra.Command {
 	})
 }
 
-// Why an attachment ends, besides an error.
+// The reasons for which an attachment ends, besides an error.
 var (
 	errDetached = errors.New("detached")
 	errRunEnded = errors.New("the run has ended")
 	errReopen   = errors.New("the terminal is to be drawn anew")
 )
 
-// attach shares a run's terminal until the person detaches, the run ends or the
-// orchestrator goes. The terminal is as it was before on every way out.
+// attach shares a run's terminal until the user detaches, the run ends or the orchestrator cannot be reached. On
+// every return, the terminal is in the state that it had before.
 func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (err error) {
 	conn, err := c.AttachListing(ctx, r.ID)
 	if err != nil {
@@ -52,17 +52,17 @@ func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (
 	}
 	defer func() { _ = conn.CloseNow() }()
 	t := &attachment{c: c, run: r, screen: s, hostName: a.hostOf(ctx, c, r)}
-	// --timeout is for the greeting alone.
+	// --timeout bounds the greeting only.
 	held, release := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
 	if err := t.greet(ctx, conn, a); err != nil {
 		return a.attachEnd(ctx, c, r, t, err)
 	}
-	defer s.restore() // a panic comes by here too
+	defer s.restore() // also after a panic
 	defer func() { t.keyboard.end() }()
 	for {
 		err = t.serve(held, conn)
-		_ = conn.CloseNow() // it was read from until now, so that there is no goodbye to wait for
+		_ = conn.CloseNow() // serve has read until the end, so there is no closing handshake to wait for
 		if !errors.Is(err, errReopen) {
 			break
 		}
@@ -74,7 +74,7 @@ func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (
 	return a.attachEnd(held, c, r, t, err)
 }
 
-// hostOf is the name of a run's host; its id when the name cannot be had.
+// hostOf returns the name of a run's host, or the host's id when the name cannot be read.
 func (a *app) hostOf(ctx context.Context, c *api.Client, r svc.Run) string {
 	if r.HostID == nil {
 		return ""
@@ -86,7 +86,8 @@ func (a *app) hostOf(ctx context.Context, c *api.Client, r svc.Run) string {
 	return h.Name
 }
 
-// attachEnd tells how it ended, on a terminal that can be written to again.
+// attachEnd tells the user how the attachment ended. The terminal must be restored before, so that it can be printed
+// to.
 func (a *app) attachEnd(ctx context.Context, c *api.Client, r svc.Run, t *attachment, err error) error {
 	again := "the run goes on; `" + a.self() + " attach " + shortRun(r.ID) + "` attaches again"
 	switch {

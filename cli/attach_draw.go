@@ -12,7 +12,7 @@ import (
 	"svc/safetext"
 )
 
-// frame acts on a frame of the orchestrator.
+// frame handles a frame from the orchestrator.
 func (t *attachment) frame(ctx context.Context, conn *websocket.Conn, f attachFrame) error {
 	switch f.Type {
 	case "data":
@@ -42,14 +42,14 @@ func (t *attachment) frame(ctx context.Context, conn *websocket.Conn, f attachFr
 	return nil
 }
 
-// fits says whether the session's screen fits on this terminal, so that its
-// bytes can be drawn as they are.
+// fits reports whether the session's screen fits on this terminal, so that the session's bytes can be written
+// unchanged.
 func (t *attachment) fits() bool {
 	cols, rows := t.screen.size()
 	return t.cols <= cols && t.rows <= rows
 }
 
-// resized follows a change of the person's window.
+// resized handles a change of the size of the user's terminal.
 func (t *attachment) resized(ctx context.Context, conn *websocket.Conn) error {
 	if t.holder {
 		return t.claimSize(ctx, conn)
@@ -57,15 +57,15 @@ func (t *attachment) resized(ctx context.Context, conn *websocket.Conn) error {
 	return t.refit()
 }
 
-// claimSize gives the session this terminal's size, which the holder may.
+// claimSize gives the session the size of this terminal. Only the holder may call it.
 func (t *attachment) claimSize(ctx context.Context, conn *websocket.Conn) error {
 	cols, rows := t.screen.size()
 	return t.write(ctx, conn, attachFrame{Type: "resize", Cols: min(max(cols, 1), 1000), Rows: min(max(rows, 1), 1000)})
 }
 
-// refit changes between the session's own bytes and the cut-out. From the
-// cut-out there is a way back only by a new connection, which begins with the
-// whole screen; a holder's change of size brings that by itself.
+// refit switches between the session's own bytes and the letterbox. The letterbox ends with a new connection, which
+// begins with the whole screen. The holder needs no new connection: its change of size makes the session draw the
+// whole screen.
 func (t *attachment) refit() error {
 	was := t.boxed
 	t.boxed = !t.fits()
@@ -78,8 +78,8 @@ func (t *attachment) refit() error {
 	return nil
 }
 
-// letterbox shows a part of a screen that is larger than this terminal: its
-// last rows, cut at the right, with a line that says so.
+// letterbox shows a part of a screen that is larger than this terminal: the last rows, cut at the right, and a line
+// that says so.
 func (t *attachment) letterbox(ctx context.Context) {
 	if !t.boxed {
 		return
@@ -88,7 +88,7 @@ func (t *attachment) letterbox(ctx context.Context) {
 	defer cancel()
 	pane, err := t.c.Pane(ctx, t.run.ID)
 	if err != nil {
-		return // the next look may find it
+		return // the next call tries again
 	}
 	cols, rows := t.screen.size()
 	notice := fmt.Sprintf(` %d×%d of %d×%d · detach: Ctrl-\ d `, cols, rows, t.cols, t.rows)
@@ -100,8 +100,7 @@ func (t *attachment) letterbox(ctx context.Context) {
 	t.screen.write([]byte(boxed(string(safetext.Colours(pane.Capture)), cols, rows, notice)))
 }
 
-// boxed draws what fits of a capture in one write, row by row, so that nothing
-// flickers.
+// boxed returns what fits of a capture as one write, row by row, so that the terminal does not flicker.
 func boxed(capture string, cols, rows int, notice string) string {
 	lines := strings.Split(strings.TrimRight(capture, "\n "), "\n")
 	if room := max(rows-1, 1); len(lines) > room {

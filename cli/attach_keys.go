@@ -3,12 +3,11 @@ package cli
 // prefixByte is Ctrl-\.
 const prefixByte = 0x1c
 
-// prefixKey finds "Ctrl-\ d" in what is typed. A prefix that nothing follows in
-// time, or that something else follows, is the agent's like any other key.
+// prefixKey finds "Ctrl-\ d" in the user's input. A prefix that is followed by another key, or by none within the
+// wait, is sent to the agent like any other key.
 type prefixKey struct{ held bool }
 
-// feed takes what was typed and gives what is to be sent. detach says that the
-// rest does not matter any more.
+// feed takes what the user typed and returns what to send. When detach is true, the rest of typed is ignored.
 func (p *prefixKey) feed(typed []byte) (send []byte, detach bool) {
 	for _, b := range typed {
 		switch {
@@ -16,7 +15,7 @@ func (p *prefixKey) feed(typed []byte) (send []byte, detach bool) {
 			p.held = false
 			return send, true
 		case p.held && b == prefixByte:
-			send = append(send, prefixByte) // the earlier one; this one waits
+			send = append(send, prefixByte) // the earlier one; this one is held
 		case p.held:
 			p.held = false
 			send = append(send, prefixByte, b)
@@ -29,7 +28,7 @@ func (p *prefixKey) feed(typed []byte) (send []byte, detach bool) {
 	return send, false
 }
 
-// expire gives the prefix that waited too long; nothing when none does.
+// expire returns the held prefix, which had no second key in time; nil when no prefix is held.
 func (p *prefixKey) expire() []byte {
 	if !p.held {
 		return nil

@@ -9,7 +9,7 @@ import (
 func TestPrefixKeyFindsTheWayOutAndLetsAllElseThrough(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		typed  []string // as they were read
+		typed  []string // one element for each read
 		sent   string
 		detach bool
 		held   bool
@@ -40,8 +40,8 @@ func TestPrefixKeyFindsTheWayOutAndLetsAllElseThrough(t *testing.T) {
 	}
 }
 
-// Without the way out in it, what is typed arrives whole and in order, however it
-// is cut into reads, and whenever the wait runs out.
+// Input without "Ctrl-\ d" arrives complete and in order, however it
+// is split into reads, and whenever the wait ends.
 func TestPrefixKeyLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

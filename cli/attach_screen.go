@@ -10,7 +10,7 @@ import (
 	"svc/safetext"
 )
 
-// screen is the person's own terminal while it shows a session.
+// screen is the user's own terminal while it shows a session.
 type screen struct {
 	in, out *os.File
 	before  *term.State
@@ -18,15 +18,15 @@ type screen struct {
 }
 
 const (
-	// enter goes to a clean screen beside the person's own.
+	// enter switches to the alternate screen and clears it.
 	enter = "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H"
-	// leave undoes whatever a session may have switched on: mouse, focus and paste
+	// leave resets every mode that a session may have switched on: mouse, focus and paste
 	// reports, key modes, scroll region, character set, colours, hidden cursor.
 	leave = "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l" +
 		"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?6l\x1b[?7h\x1b[r\x1b(B\x1b[0m\x1b[0 q\x1b[?1049l\x1b[?25h"
 )
 
-// raw makes every key go through as it is.
+// raw puts the terminal into raw mode, so that every key is passed on unchanged.
 func (s *screen) raw() (err error) {
 	if s.before, err = term.MakeRaw(int(s.in.Fd())); err != nil {
 		return fmt.Errorf("prepare the terminal: %w", err)
@@ -34,18 +34,18 @@ func (s *screen) raw() (err error) {
 	return nil
 }
 
-// show goes to the screen beside the person's own.
+// show switches to the alternate screen.
 func (s *screen) show() { s.write([]byte("\r" + enter)) }
 
-// restore gives the terminal back as it was. It may be called more than once.
+// restore puts the terminal back into its former state. It may be called more than once.
 func (s *screen) restore() {
 	s.once.Do(func() {
 		s.write([]byte(leave))
-		_ = term.Restore(int(s.in.Fd()), s.before) // a terminal that is gone needs nothing
+		_ = term.Restore(int(s.in.Fd()), s.before) // fails only when the terminal is gone
 	})
 }
 
-// write draws. A terminal that cannot be written to is found out by reading.
+// write draws. It ignores errors: when the terminal is gone, reading from it fails too.
 func (s *screen) write(b []byte) { _, _ = s.out.Write(b) }
 
 func (s *screen) size() (cols, rows int) {

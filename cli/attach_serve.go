@@ -20,16 +20,15 @@ import (
 const (
 	// prefixWait is how long the prefix key waits for its second key.
 	prefixWait = 500 * time.Millisecond
-	// socketPatience bounds one write, and the answer to a ping.
+	// socketPatience bounds one write, and the wait for the answer to a ping.
 	socketPatience = 10 * time.Second
-	// pingEvery finds a peer that is gone without having closed the connection.
+	// pingEvery is the time between pings, which detect a peer that is gone without having closed the connection.
 	pingEvery = 15 * time.Second
-	// letterboxEvery is how often a cut-out of the screen is fetched.
+	// letterboxEvery is the time between two reads of the screen for the letterbox.
 	letterboxEvery = time.Second
 )
 
-// attachFrame is any frame of the attach socket; which fields count depends on
-// the type.
+// attachFrame is any frame of the attach socket. The type says which of the other fields are used.
 type attachFrame struct {
 	Type    string   `json:"type"`
 	Bytes   []byte   `json:"bytes,omitempty"`
@@ -42,28 +41,27 @@ type attachFrame struct {
 	More     int             `json:"more,omitempty"`
 }
 
-// attachment is one shared terminal. Everything below runs in the goroutine of
-// serve; the others only hand it what they read.
+// attachment is one shared terminal. All fields belong to the goroutine of serve; the other goroutines send it what
+// they read.
 type attachment struct {
 	c        *api.Client
 	run      svc.Run
 	hostName string
 	screen   *screen
 
-	output     *safetext.Filter // of what the session draws, over one connection
-	holder     bool             // this side may type
-	viewer     bool             // and never will: its token lets it watch alone
-	list       watcherList      // who else is there
+	output     *safetext.Filter // filters what the session draws, over one connection
+	holder     bool             // this client may type
+	viewer     bool             // this client can never type: its token only allows watching
+	list       watcherList      // the clients that see the session
 	prefix     prefixKey
 	cols, rows int // of the session
 	boxed      bool
-	keyboard   keyReader     // begun by the first connection, stopped with the attachment
+	keyboard   keyReader     // started with the first connection, stopped at the end of the attachment
 	waiting    []attachFrame // read before serve began
 }
 
-// greet waits for the first word about who is there, or about the lease, and tells
-// the person while lines can still be printed. A client that may only watch is told nothing
-// about the lease.
+// greet waits for the first frame that says who is attached or who holds the lease, and tells the user while lines
+// can still be printed. A client that may only watch gets no frame about the lease.
 func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) error {
 	t.cols, t.rows = 220, 50
 	for {
@@ -87,7 +85,8 @@ func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) er
 	}
 }
 
-// begin takes the keys before it says how to detach: whoever presses them at once would end svc, as Ctrl-\ does elsewhere.
+// begin switches to raw mode before it prints how to detach: a user who presses those keys at once would otherwise
+// end svc, because Ctrl-\ outside of raw mode sends SIGQUIT.
 func (t *attachment) begin(a *app, holder bool) error {
 	if err := t.screen.raw(); err != nil {
 		return err
@@ -114,7 +113,7 @@ func readFrame(ctx context.Context, conn *websocket.Conn) (f attachFrame, err er
 		return f, errRunEnded
 	}
 	if websocket.CloseStatus(err) == websocket.StatusTryAgainLater {
-		return f, errReopen // this side was too slow for a moment
+		return f, errReopen // this client was too slow for a moment
 	}
 	if err != nil {
 		return f, brokenSocket{err}
@@ -129,7 +128,7 @@ func parseFrame(b []byte) (f attachFrame, err error) {
 	return f, nil
 }
 
-// serve relays both ways until something ends it, and returns what.
+// serve relays in both directions until an error or the end, and returns the reason.
 func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -178,8 +177,8 @@ func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 	}
 }
 
-// readSocket hands over frames until the connection ends, and notices one that
-// has ended without closing the connection.
+// readSocket returns the frames of the connection until it ends. Pings detect a connection that has ended without
+// being closed.
 func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-chan attachFrame, <-chan error) {
 	frames, failed := make(chan attachFrame), make(chan error, 2) // room for both goroutines
 	go func() {
@@ -219,15 +218,14 @@ func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-ch
 	return frames, failed
 }
 
-// caught hands a panic over to serve, which leaves the terminal in order before
-// the program ends.
+// caught sends a panic to serve as an error. serve restores the terminal before the program ends.
 func caught(failed chan<- error) {
 	if v := recover(); v != nil {
 		failed <- fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 	}
 }
 
-// keys takes what was typed: the prefix and d detach, all else is the agent's.
+// keys handles what the user typed: the prefix and d detach, all other keys go to the agent.
 func (t *attachment) keys(ctx context.Context, conn *websocket.Conn, typed []byte, due *time.Timer) error {
 	send, detach := t.prefix.feed(typed)
 	due.Stop()
@@ -243,7 +241,7 @@ func (t *attachment) keys(ctx context.Context, conn *websocket.Conn, typed []byt
 	return nil
 }
 
-// send types into the session. A bell tells it to those that only watch.
+// send types into the session. A client that may not type gets a bell and a line that says why.
 func (t *attachment) send(ctx context.Context, conn *websocket.Conn, b []byte) error {
 	switch {
 	case len(b) == 0:

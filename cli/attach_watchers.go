@@ -10,28 +10,29 @@ import (
 	"svc/api"
 )
 
-// attachWatcher is someone who sees the session.
+// attachWatcher is a client that sees the session.
 type attachWatcher struct {
 	Name  string `json:"name"`
-	Holds bool   `json:"holds"` // has the keyboard
+	Holds bool   `json:"holds"` // holds the lease, and so may type
 	You   bool   `json:"you"`   // is this terminal
 }
 
-// watcherList is who sees the session, as the orchestrator told last. It is empty when an earlier version does not tell.
+// watcherList is the list of clients that see the session, as the orchestrator last sent it. It is empty when the
+// orchestrator is of a version that does not send it.
 type watcherList struct {
 	people []attachWatcher
-	more   int // who is not among them
+	more   int // how many are not in people
 }
 
 // mostNamed is how many people are named before the others are counted.
 const mostNamed = 3
 
-// mine says whether this terminal has the keyboard.
+// mine reports whether this terminal may type.
 func (l watcherList) mine() bool {
 	return slices.ContainsFunc(l.people, func(w attachWatcher) bool { return w.You && w.Holds })
 }
 
-// typing says who else types; empty: nobody is known to.
+// typing names the other client that may type; empty: no other client is known to.
 func (l watcherList) typing() string {
 	for _, w := range l.people {
 		if w.Holds && !w.You {
@@ -41,7 +42,7 @@ func (l watcherList) typing() string {
 	return ""
 }
 
-// watching says who else watches, each name once; empty: nobody.
+// watching names the other clients that watch, each name once; empty: there are none.
 func (l watcherList) watching() string {
 	var names []string
 	for _, w := range l.people {
@@ -66,13 +67,14 @@ func (l watcherList) watching() string {
 	return strings.Join(names[:last], ", ") + " and " + names[last] + " watch"
 }
 
-// watchesOnly asks whether the person's token lets them watch alone. When that cannot be known, the orchestrator refuses what they type.
+// watchesOnly reports whether the user's token only allows watching. It returns false when that cannot be read; the
+// orchestrator then refuses what the user types.
 func watchesOnly(ctx context.Context, c *api.Client) bool {
 	me, err := c.Me(ctx)
 	return err == nil && !me.Role.Includes(svc.RoleOperator)
 }
 
-// greeting is how the session is shared now, for a line that names session and host.
+// greeting describes how the session is shared now, as the end of a line that names session and host.
 func (t *attachment) greeting(holder bool) string {
 	parts := []string{}
 	switch typing := t.list.typing(); {
@@ -93,7 +95,7 @@ func (t *attachment) greeting(holder bool) string {
 	return strings.Join(parts, "; ")
 }
 
-// whyNot says why what the person types goes nowhere.
+// whyNot says why the user's input is not sent.
 func (t *attachment) whyNot() string {
 	typing := t.list.typing()
 	switch {

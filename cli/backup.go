@@ -13,8 +13,7 @@ import (
 	"svc/store"
 )
 
-// The names in a backup. The secrets and the two files of settings have the
-// names that they have in the data dir.
+// The names of files in a backup. Secrets and the two files of settings have the same names as in the data dir.
 const (
 	backupDatabase = "svc.db"
 	backupRelay    = "relay"
@@ -43,8 +42,8 @@ Call it on the orchestrator's machine, and guard the file like a key. svc restor
 	return cmd
 }
 
-// backup takes the database first: logs may then be longer than it says, which
-// is as after a crash, never shorter.
+// backup copies the database before the logs. The logs may then be longer than the database says, as after a crash,
+// but never shorter.
 func (a *app) backup(ctx context.Context, cfg *config.Config, file string) error {
 	temp, err := os.MkdirTemp(filepath.Dir(file), ".svc-backup-")
 	if err != nil {
@@ -69,7 +68,7 @@ func (a *app) backup(ctx context.Context, cfg *config.Config, file string) error
 	return nil
 }
 
-// contents says what a backup holds.
+// contents lists what a backup has in it.
 func contents(m backup.Manifest) string {
 	logs, bytes := m.Bytes(backupRelay + "/")
 	_, database := m.Bytes(backupDatabase)
@@ -85,7 +84,7 @@ func contents(m backup.Manifest) string {
 	return text
 }
 
-// sizeText is a number of bytes for people.
+// sizeText returns a number of bytes in a unit for people.
 func sizeText(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", n)

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/term"
 )
 
-// canvas is a terminal's second screen, on which an answer is drawn over the
-// one before without a flicker. The first screen is as it was afterwards.
+// canvas is a terminal's alternate screen. Each answer is drawn over the one before, without a flicker. The normal
+// screen is unchanged afterwards.
 type canvas struct {
 	out  io.Writer
-	last string // what was drawn last
+	last string // the text that was drawn last; empty: the normal screen is shown
 }
 
 // Escape sequences of a terminal.
@@ -26,7 +26,7 @@ const (
 
 func newCanvas(out io.Writer) *canvas { return &canvas{out: out} }
 
-// draw shows a text, with a line about it below, as far as the window goes.
+// draw shows as much of a text as fits on the terminal, with the line below under it.
 func (c *canvas) draw(text, below string) {
 	begin := beginDraw
 	if c.last == "" {
@@ -37,7 +37,7 @@ func (c *canvas) draw(text, below string) {
 	c.last = text
 }
 
-// layOut cuts a text to a window and puts a line below it.
+// layOut cuts a text to the size of a terminal and adds the line below under it.
 func layOut(text, below string, cols, rows int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if most := max(rows-2, 1); len(lines) > most {
@@ -51,7 +51,7 @@ func layOut(text, below string, cols, rows int) string {
 	return strings.Join(lines, "\r\n")
 }
 
-// forget gives the first screen back and leaves nothing on it. The next draw begins anew.
+// forget switches back to the normal screen and prints nothing on it. draw may be called again afterwards.
 func (c *canvas) forget() {
 	if c.last != "" {
 		_, _ = io.WriteString(c.out, leaveCanvas)
@@ -59,15 +59,14 @@ func (c *canvas) forget() {
 	}
 }
 
-// close gives the first screen back and leaves the last text on it.
+// close switches back to the normal screen and prints the last text on it.
 func (c *canvas) close() {
 	if c.last != "" {
 		_, _ = io.WriteString(c.out, leaveCanvas+c.last)
 	}
 }
 
-// size is a terminal's size in columns and rows, or a common one when it does
-// not tell.
+// size returns a terminal's size in columns and rows, or 80 by 24 when the size cannot be read.
 func size(stream any) (cols, rows int) {
 	if f, ok := stream.(interface{ Fd() uintptr }); ok {
 		if cols, rows, err := term.GetSize(int(f.Fd())); err == nil && cols > 0 && rows > 0 {

@@ -1,19 +1,19 @@
 // Package cli is the command line: it reads flags and settings, wires the other
 // packages together and prints. It decides nothing else.
 //
-// Commands are noun and verb. Standard output is the answer, standard error
-// everything else. On a terminal an answer is a table with colours and ages;
-// elsewhere it has neither, and nothing is cut short.
+// A command is a noun and a verb. Standard output has the answer, standard error
+// everything else. On a terminal the answer is a table with colours and ages;
+// elsewhere it has neither, and no text is shortened.
 //
 // The files, by what their names begin with:
 //
 //	project, workitem_, run_, host, workspace, provider, trial, queue, inbox, notify, access, login, replica: a noun's commands
-//	status, top, events, live, watch, stream: what is going on, once or as it changes
-//	attach_, keyboard, terminal, canvas, spinner: a person's terminal
-//	up, upscreen, demo, init, folder, tools, gateway: the first hour, and which folder and repository is meant
+//	status, top, events, live, watch, stream: the current state, printed once or updated as it changes
+//	attach_, keyboard, terminal, canvas, spinner: the user's terminal
+//	up, upscreen, demo, init, folder, tools, gateway: the first start, and the folder and repository that a command uses
 //	orchestrator, member, serve, worker_, install, tmux, address, pid1, port: the daemons and their wiring
 //	doctor_, backup, restore, db, version: an operator's commands
-//	exec: what runs inside a session
+//	exec: the commands that run inside a session
 //	command, output, table, template, markdown, man, errors, exit, flags, confirm, complete, resolve, pick: shared by the commands
 package cli
 
@@ -39,7 +39,7 @@ import (
 // version is set by the build.
 var version string
 
-// Version is what the binary says of itself.
+// Version returns the version of this binary: the one that the build set, else the one that Go recorded in it.
 func Version() string {
 	if version != "" {
 		return version
@@ -50,8 +50,7 @@ func Version() string {
 	return "unknown"
 }
 
-// app is one call of the command line: where it reads, writes and looks things
-// up.
+// app is one call of the command line: its streams, its environment and what its flags say.
 type app struct {
 	in       io.Reader
 	out, err *stream
@@ -59,7 +58,7 @@ type app struct {
 	src      config.Sources
 	now      func() time.Time
 
-	// What flags say.
+	// The values of flags.
 	flags   map[string]config.Flag // settings given as flags
 	dataDir string                 // --data-dir
 	cfgFile string                 // --config
@@ -70,14 +69,14 @@ type app struct {
 	repeat  bool                   // --watch
 	context string                 // --context; empty: the current one
 
-	// What was found out on the way, for messages.
+	// What the command found while it ran, for messages.
 	loaded    *config.Config // the settings, once read
 	tokenFrom string         // where the token came from
 
 	template *template.Template // --template; nil: none
 
-	away          bool   // the orchestrator is, and it was told
-	contextServer string // the address of the context in use; empty: none is
+	away          bool   // the orchestrator cannot be reached, and the user was told
+	contextServer string // the address of the context in use; empty: no context is used
 }
 
 // Main runs the command line and returns the exit code.
@@ -102,7 +101,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if a.out.failed != nil {
-		err = &outputError{a.out.failed} // whatever else went wrong: the answer is not there
+		err = &outputError{a.out.failed} // this error comes first: the user did not get the answer
 	}
 	if err != nil {
 		return a.fail(ctx, err)
@@ -171,8 +170,7 @@ func (a *app) root() *cobra.Command {
 	return group(root)
 }
 
-// The help text keeps the order in which commands are added: the first ones are
-// those that a newcomer needs first.
+// The help text keeps the order in which commands are added: the commands that a new user needs come first.
 func init() { cobra.EnableCommandSorting = false }
 
 func (a *app) addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {
@@ -182,8 +180,7 @@ func (a *app) addGroup(root *cobra.Command, group string, commands ...*cobra.Com
 	root.AddCommand(commands...)
 }
 
-// setting makes a flag of a setting. A flag that is given beats everything
-// else.
+// setting adds a flag that sets a setting. The flag takes precedence over the environment and the config file.
 func (a *app) setting(cmd *cobra.Command, flag, name, usage string) {
 	cmd.Flags().Func(flag, usage, func(v string) error {
 		a.flags[name] = config.Flag{Name: "--" + flag, Value: v}
@@ -191,22 +188,21 @@ func (a *app) setting(cmd *cobra.Command, flag, name, usage string) {
 	})
 }
 
-// config reads the settings as they are for this call.
+// config reads the settings for this call.
 func (a *app) config() (*config.Config, error) {
 	cfg, err := config.Load(a.sources())
 	a.loaded = cfg
 	return cfg, err
 }
 
-// sources is where this call finds its settings.
+// sources returns where this call reads its settings from.
 func (a *app) sources() config.Sources {
 	src := a.src
 	src.Flags, src.DataDir, src.ConfigFile = a.flags, a.dataDir, a.cfgFile
 	return src
 }
 
-// server is the orchestrator's address for messages; empty before the settings
-// were read.
+// server returns the orchestrator's address for messages; empty before the settings were read.
 func (a *app) server() string {
 	switch {
 	case a.contextServer != "":
@@ -218,7 +214,7 @@ func (a *app) server() string {
 	}
 }
 
-// logger writes the service's own log: to stderr, one line of key=value each.
+// logger returns the log of the service itself: it goes to stderr, as lines of key=value.
 func (a *app) logger(level slog.Level) *slog.Logger {
 	if a.verbose {
 		level = slog.LevelDebug

@@ -13,10 +13,10 @@ import (
 	"svc/config"
 )
 
-// isGroup is the annotation of a command that does nothing itself.
+// isGroup is the annotation of a command that only has subcommands.
 const isGroup = "group"
 
-// group is a command that only holds others.
+// group makes cmd a command that only has subcommands.
 func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
 	cmd.SuggestionsMinimumDistance = 2
@@ -36,7 +36,7 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// shortcut is a command of a noun that is called so often that it needs none.
+// shortcut makes a frequent command of `svc run` available without the word "run".
 func shortcut(cmd *cobra.Command, name string) *cobra.Command {
 	long := cmd.Name()
 	cmd.Use = name + strings.TrimPrefix(cmd.Use, long)
@@ -44,8 +44,8 @@ func shortcut(cmd *cobra.Command, name string) *cobra.Command {
 	return cmd
 }
 
-// takes says which arguments a command has. A name that ends in … may be given
-// several times; one in brackets may be left out.
+// takes returns a check of the number of arguments of a command. A name that ends in … may be given several times; a
+// name in brackets is optional.
 func takes(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, n := range names {
@@ -68,7 +68,7 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// splitAtDash is the words of a command before its --, and those after it.
+// splitAtDash returns the arguments of a command before --, and those after it.
 func splitAtDash(cmd *cobra.Command, args []string) (before, after []string) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		return args[:at], args[at:]
@@ -76,7 +76,7 @@ func splitAtDash(cmd *cobra.Command, args []string) (before, after []string) {
 	return args, nil
 }
 
-// asking are the flags of a command that asks the orchestrator.
+// asking adds the flags of a command that calls the orchestrator.
 func (a *app) asking(cmd *cobra.Command) *cobra.Command {
 	a.setting(cmd, "server", "worker.server_url", "`URL` of the orchestrator (SVC_API_URL)")
 	a.addContext(cmd)
@@ -84,7 +84,7 @@ func (a *app) asking(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// answering are the flags of a command whose answer can be read by a program.
+// answering adds the flags of a command whose output a program can read.
 func (a *app) answering(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().VarP(newChoice(&a.output, "table", "table", "json", "jsonl", "name"), "output", "o", "answer as `FORM`: table, json, jsonl or name")
 	json := cmd.Flags().VarPF(&jsonFlag{&a.output}, "json", "", "short for -o json")
@@ -93,7 +93,7 @@ func (a *app) answering(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// both are asking and answering.
+// both adds the flags of asking and answering.
 func (a *app) both(cmd *cobra.Command) *cobra.Command { return a.answering(a.asking(cmd)) }
 
 // jsonFlag is --json.
@@ -110,11 +110,11 @@ func (j *jsonFlag) Set(v string) error {
 	return nil
 }
 
-// call is what a command does with the orchestrator.
+// call is the part of a command that uses the orchestrator.
 type call func(ctx context.Context, c *api.Client, args []string) error
 
-// calls makes a command's RunE of it: the settings are read and --timeout
-// counts from here.
+// calls returns a command's RunE that calls do with a client. The settings are read when the command runs, and
+// --timeout starts then.
 func (a *app) calls(do call) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.client()
@@ -130,7 +130,7 @@ func (a *app) calls(do call) func(*cobra.Command, []string) error {
 	}
 }
 
-// limited is a context that ends at --timeout.
+// limited returns a context that ends at --timeout.
 func (a *app) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.timeout > 0 {
 		return context.WithTimeout(ctx, a.timeout)
@@ -138,7 +138,7 @@ func (a *app) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithCancel(ctx)
 }
 
-// client speaks to the orchestrator that flags, settings and environment name.
+// client returns a client for the orchestrator that the flags, the settings and the environment name.
 func (a *app) client() (*api.Client, error) {
 	cfg, err := a.config()
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 // completionWithin bounds how long a person waits for names after pressing Tab.
 const completionWithin = 2 * time.Second
 
-// names finds what may stand for an argument.
+// names returns the values that an argument can have.
 type names func(context.Context, *api.Client) []string
 
-// completes offers live names for the first argument. Without an orchestrator
-// there are none, and no message either.
+// completes offers names that the orchestrator has for the first argument. Without an orchestrator it offers none,
+// and prints no message.
 func (a *app) completes(find names) cobra.CompletionFunc { return a.completesUpTo(1, find) }
 
-// completesUpTo is for commands that take more than one such name. Those that
-// stand there already are not offered again.
+// completesUpTo is completes for a command that takes up to most names. Names that are already on the line are not
+// offered again.
 func (a *app) completesUpTo(most int, find names) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(given) >= most {
@@ -48,14 +48,14 @@ func (a *app) completesUpTo(most int, find names) cobra.CompletionFunc {
 	}
 }
 
-// completeFlag offers live names for a flag's value.
+// completeFlag offers names that the orchestrator has for a flag's value.
 func (a *app) completeFlag(cmd *cobra.Command, flag string, find names) {
 	register(cmd, flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completes(find)(cmd, nil, typed)
 	})
 }
 
-// completeWords offers the words that a flag knows.
+// completeWords offers fixed words for a flag's value.
 func completeWords[T ~string](cmd *cobra.Command, flag string, words []T) {
 	offered := make([]string, len(words))
 	for i, w := range words {
@@ -64,7 +64,7 @@ func completeWords[T ~string](cmd *cobra.Command, flag string, words []T) {
 	register(cmd, flag, cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeChoices does it for every choice of a command and of those below it.
+// completeChoices calls completeWords for every choice flag of a command and of its subcommands.
 func completeChoices(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if c, ok := f.Value.(*choice); ok {
@@ -78,7 +78,7 @@ func completeChoices(cmd *cobra.Command) {
 
 func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // a flag that is not there, or twice
+		panic(err) // the flag does not exist, or has a completion already
 	}
 }
 
@@ -117,7 +117,7 @@ func taskNames(ctx context.Context, c *api.Client) []string {
 	return out
 }
 
-// runNames offers recent runs, those that go on first.
+// runNames offers the newest runs: active ones first.
 func runNames(ctx context.Context, c *api.Client) []string {
 	page, err := c.Runs(ctx, svc.RunFilter{}, svc.Page{Limit: svc.DefaultLimit})
 	if err != nil {

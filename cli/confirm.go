@@ -12,13 +12,14 @@ func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// confirmHere asks whoever sits at a terminal, before something that a script which names it means.
+// confirmHere asks for a confirmation when there is a terminal. Without one it does not ask: a script that calls the
+// command means it.
 func (a *app) confirmHere(yes bool, format string, args ...any) error {
 	return a.confirm(yes || !isTerminal(a.in) || !isTerminal(a.err), format, args...)
 }
 
-// confirm asks before something that cannot be taken back. Without a terminal
-// there is nobody to ask: then --yes has to be said beforehand.
+// confirm asks before an action that cannot be undone. Without a terminal it returns an error, unless --yes was
+// given.
 func (a *app) confirm(yes bool, format string, args ...any) error {
 	if yes {
 		return nil
@@ -28,7 +29,7 @@ func (a *app) confirm(yes bool, format string, args ...any) error {
 		return &problem{what: "this cannot be taken back", why: question, next: "say --yes when you mean it", exit: exitUsage}
 	}
 	a.err.printf("%s [y/N] ", question)
-	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of input is a no
+	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of input means no
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return nil

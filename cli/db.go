@@ -50,7 +50,7 @@ stays as it is. Logs, tokens and keys stay in the data dir and need no copy.`,
 	return cmd
 }
 
-// withoutPassword is a DSN that may be shown.
+// withoutPassword returns a DSN without its password, so that it may be shown.
 func withoutPassword(dsn string) string {
 	if u, err := url.Parse(dsn); err == nil && u.Scheme != "sqlite" {
 		return u.Redacted()

@@ -8,8 +8,8 @@ import (
 	"svc/engine"
 )
 
-// makeDemo makes a small project and starts a run of the demo provider, when
-// there is no project yet: at the very first start, and never again.
+// makeDemo makes a small project and starts a run of the demo provider, but only when there is no project at all: at
+// the very first start.
 func makeDemo(ctx context.Context, e *engine.Engine) error {
 	projects, err := e.Projects(ctx, svc.Page{Limit: 1})
 	if err != nil {
@@ -38,7 +38,7 @@ func makeDemo(ctx context.Context, e *engine.Engine) error {
 			watch = task
 		}
 	}
-	// Long enough to be seen by someone who opens the page and looks around first.
+	// The run lasts long enough for a user who opens the page and explores it first.
 	_, err = e.CreateRun(ctx, svc.NewRun{
 		TaskID: watch.ID, Provider: "demo", Args: []string{"--delay", "2s", "--lines", "24"}, Prompt: "Show me how a run looks",
 	})

@@ -16,7 +16,7 @@ import (
 	"svc/worker"
 )
 
-// checkup is one thing that the doctor looked at.
+// checkup is the result of one check of svc doctor.
 type checkup struct {
 	Check   string `json:"check"`
 	Verdict string `json:"verdict"` // ok, warning or broken
@@ -47,7 +47,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				return err
 			}
 			if err := ctx.Err(); err != nil {
-				return err // what did not answer in time is not broken for that
+				return err // a check that timed out is not broken
 			}
 			for _, c := range found {
 				if c.Verdict == broken {
@@ -74,7 +74,7 @@ func checkupView() view[checkup] {
 	}
 }
 
-// checkGit looks for what working copies are made with.
+// checkGit checks git, which makes the working copies.
 func checkGit(ctx context.Context) checkup {
 	version, err := git.Program{}.Version(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func checkGit(ctx context.Context) checkup {
 	return checkup{"git", fine, version.String(), ""}
 }
 
-// checkHere looks at this machine.
+// checkHere checks this machine.
 func (a *app) checkHere(ctx context.Context, cfg *config.Config) []checkup {
 	out := []checkup{checkDataDir(cfg.DataDir), checkSpace(cfg.DataDir)}
 	if a.getenv("SVC_SIGNING_KEY") != "" {
@@ -100,7 +100,7 @@ func (a *app) checkHere(ctx context.Context, cfg *config.Config) []checkup {
 	return append(append(out, a.checkProviders(ctx, cfg)...), a.checkGateway(ctx, cfg))
 }
 
-// checkContainment says whether sessions of a worker here are contained, or could be.
+// checkContainment reports whether sessions of a worker here are contained, or could be.
 func checkContainment(ctx context.Context, cfg *config.Config) checkup {
 	const name = "containment"
 	wanted := cfg.Worker.Contain == "bwrap"
@@ -135,7 +135,7 @@ func checkDataDir(dir string) checkup {
 	return checkup{"data dir", fine, dir, ""}
 }
 
-// checkSigningKey looks at the key that an orchestrator here would get from the environment.
+// checkSigningKey checks the signing key that an orchestrator here would get from the environment.
 func (a *app) checkSigningKey(dir string) checkup {
 	const name = "signing key"
 	key, _, err := config.EnsureSigningKey(dir, a.getenv)
@@ -149,7 +149,7 @@ func (a *app) checkSigningKey(dir string) checkup {
 	return checkup{name, fine, "SVC_SIGNING_KEY", ""}
 }
 
-// Free space below which runs are at risk, and below which they fail.
+// Runs are at risk when less than lowSpace bytes are free, and fail when less than noSpace are.
 const (
 	lowSpace = 2 << 30
 	noSpace  = 100 << 20
@@ -172,7 +172,7 @@ func checkSpace(dir string) checkup {
 	return checkup{"disk space", fine, found, ""}
 }
 
-// existing is the nearest ancestor that is there.
+// existing returns dir, or its nearest ancestor that exists.
 func existing(dir string) string {
 	for dir != "/" && dir != "." {
 		if _, err := os.Stat(dir); err == nil {

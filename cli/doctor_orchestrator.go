@@ -15,7 +15,7 @@ import (
 	"svc/config"
 )
 
-// checkOrchestrator asks the orchestrator, as far as it answers.
+// checkOrchestrator checks the orchestrator, as far as it answers.
 func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []checkup {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -43,7 +43,7 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	return append(append(out, a.checkSinks(ctx, client)...), a.checkHosts(ctx, client)...)
 }
 
-// checkReplicas lists the orchestrators where several share the database.
+// checkReplicas lists the orchestrators that share a database. It returns nothing for a single one.
 func (a *app) checkReplicas(ctx context.Context, c *api.Client) (out []checkup) {
 	for r, err := range c.AllReplicas(ctx) {
 		if err != nil {
@@ -62,14 +62,14 @@ func (a *app) checkReplicas(ctx context.Context, c *api.Client) (out []checkup) 
 	return out
 }
 
-// orchestratorState is what the orchestrator says of itself to anyone who asks.
+// orchestratorState is what the orchestrator reports of itself to a client without a token.
 type orchestratorState struct {
 	trouble  error     // why it cannot write; nil: it can
-	warnings []string  // what someone should look at
-	date     time.Time // its clock; zero: it did not say
+	warnings []string  // what an operator should check
+	date     time.Time // its clock; zero: the answer had no Date
 }
 
-// readiness asks the orchestrator how it is.
+// readiness reads the state of the orchestrator from /readyz.
 func readiness(ctx context.Context, url string) (s orchestratorState, err error) {
 	res, err := ask(ctx, url+"/readyz")
 	if err != nil {
@@ -77,7 +77,7 @@ func readiness(ctx context.Context, url string) (s orchestratorState, err error)
 	}
 	defer func() { _ = res.Body.Close() }()
 	s.date, _ = http.ParseTime(res.Header.Get("Date"))
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // the status speaks for a body that was cut off
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // on an error, the status of the answer decides
 	var answer struct {
 		Warnings []string `json:"warnings"`
 	}
@@ -92,8 +92,8 @@ func readiness(ctx context.Context, url string) (s orchestratorState, err error)
 	return s, nil
 }
 
-// checkVersion compares the orchestrator's version with ours. It stands in the
-// description of its API, which anyone may read.
+// checkVersion compares the orchestrator's version with the version of this program. The orchestrator's is in the
+// description of its API, which needs no token.
 func checkVersion(ctx context.Context, url string) checkup {
 	var description struct {
 		Info struct {
@@ -115,7 +115,7 @@ func checkVersion(ctx context.Context, url string) checkup {
 	return checkup{"version", fine, Version(), ""}
 }
 
-// ask reads something that needs no token.
+// ask sends a GET request without a token.
 func ask(ctx context.Context, url string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -124,8 +124,8 @@ func ask(ctx context.Context, url string) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// skewLimit is what makes times on the screen confusing. Nothing else depends
-// on clocks.
+// skewLimit is the difference of clocks above which the ages that svc prints are misleading. Nothing else depends on
+// clocks.
 const skewLimit = 5 * time.Second
 
 func checkClock(theirs, ours time.Time) checkup {

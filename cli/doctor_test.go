@@ -43,7 +43,7 @@ func TestTheDoctorNoticesAWrongClock(t *testing.T) {
 	}
 }
 
-// doctor is an app whose clock stands still.
+// doctor returns an app whose clock does not move.
 var doctor = &app{now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
 
 func TestTheDoctorNoticesTheWrongClockOfAHost(t *testing.T) {

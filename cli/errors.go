@@ -16,19 +16,19 @@ import (
 	"svc/provider"
 )
 
-// exitCode says to a script how a command ended, when everything that a person
-// wants to know was printed already.
+// exitCode is an error that only sets the exit code of the command, when everything that the user needs was already
+// printed.
 type exitCode int
 
-// Error is for the error interface only: an exit code says nothing to a person.
+// Error implements the error interface. The text is never shown to the user.
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// problem is an error as it is printed: what happened, why, and what to do
-// next. Only what must be there; an empty line is left out.
+// problem is an error in the form in which it is printed: what happened, why, and what to do next. why and next are
+// empty when there is nothing to say; empty lines are not printed.
 type problem struct {
 	what, why, next string
 	exit            int
-	err             error // what it was made of; nil: nothing
+	err             error // the cause; nil: there is none
 }
 
 func (p *problem) Error() string {
@@ -40,12 +40,12 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.err }
 
-// usage is a problem of how the command was called.
+// usage returns a problem with how the command was called.
 func usage(next, format string, args ...any) error {
 	return &problem{what: fmt.Sprintf(format, args...), next: next, exit: exitUsage}
 }
 
-// fail prints what went wrong and gives the exit code.
+// fail prints an error and returns the exit code.
 func (a *app) fail(ctx context.Context, err error) int {
 	var code exitCode
 	if errors.As(err, &code) {
@@ -69,7 +69,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 	return p.exit
 }
 
-// explain finds the words and the exit code for an error.
+// explain returns the text and the exit code for an error.
 func (a *app) explain(err error) problem {
 	var known *problem
 	if errors.As(err, &known) {
@@ -112,7 +112,7 @@ func (a *app) explain(err error) problem {
 	return p
 }
 
-// causeHints is what to do about what makes the orchestrator unavailable.
+// causeHints says what to do about each cause that makes the orchestrator unavailable.
 var causeHints = map[svc.Cause]string{
 	svc.CauseDiskFull:            "free space on the disk of the database; nothing is lost, and workers keep what they report",
 	svc.CauseDiskError:           "look at the disk of the database and at the orchestrator's log",
@@ -123,7 +123,7 @@ var causeHints = map[svc.Cause]string{
 	svc.CauseLostLock:            "use the orchestrator that has taken over",
 }
 
-// explainRefusal is for what the orchestrator, or a rule of the product, refused.
+// explainRefusal fills in p for an error that the orchestrator, or a rule of the root package, returned.
 func (a *app) explainRefusal(e *svc.Error, p *problem) {
 	p.what, p.exit = e.Message, exitOf(e.Code)
 	if e.Err != nil {
@@ -164,7 +164,7 @@ func (a *app) explainRefusal(e *svc.Error, p *problem) {
 	}
 }
 
-// afterColon is the part of a wrapped error's text that follows its sentinel.
+// afterColon returns the part of a wrapped error's text that follows its sentinel.
 func afterColon(err, sentinel error) string {
 	_, rest, ok := strings.Cut(err.Error(), sentinel.Error())
 	if !ok {

@@ -51,7 +51,7 @@ func (a *app) eventsCommand() *cobra.Command {
 			limit = 0
 		}
 		after := begin.after
-		if follow && after == nil { // before the list is read, so that nothing lies between it and what follows
+		if follow && after == nil { // read before the list, so that no event is missed between the list and the stream
 			head, err := c.Head(ctx)
 			if err != nil {
 				return err
@@ -79,7 +79,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	return a.both(cmd)
 }
 
-// subjects is what events are asked for, as a person names it.
+// subjects is what --project, --task, --run and --host name.
 type subjects struct{ project, task, run, host string }
 
 func (s *subjects) flags(a *app, cmd *cobra.Command) {
@@ -93,8 +93,8 @@ func (s *subjects) flags(a *app, cmd *cobra.Command) {
 	a.completeFlag(cmd, "host", hostNames)
 }
 
-// subjects finds the ids of what is named. An id is taken as it is: the events
-// of what was deleted are still there.
+// subjects resolves names to ids. An id is not looked up, because the journal still has the events of records that
+// were deleted.
 func (a *app) subjects(ctx context.Context, c *api.Client, s subjects) (out svc.Subjects, err error) {
 	for _, by := range []struct {
 		ref  string
@@ -118,7 +118,7 @@ func (a *app) subjects(ctx context.Context, c *api.Client, s subjects) (out svc.
 	return out, nil
 }
 
-// shownTopics says which events are worth showing, besides what the orchestrator is asked for.
+// shownTopics returns a filter for topics. It is applied in addition to the filter that the orchestrator gets.
 func shownTopics(topics, not []string) (func(svc.Topic) bool, error) {
 	unwanted, err := svc.ParseGlobs(not)
 	if err != nil {
@@ -151,16 +151,17 @@ func (a *app) beginOfEvents(since string) (b beginning, err error) {
 // pastEvents are events of the journal, oldest first.
 type pastEvents struct {
 	events       []svc.Event
-	purgedBefore *svc.Time // older events were removed; nil: no event that was asked for is known to be missing
+	purgedBefore *svc.Time // events before this time were removed; nil: no requested event is known to be missing
 }
 
-// lacks says whether there may have been events from a time on that were removed.
+// lacks reports whether requested events since from may have been removed.
 func (p pastEvents) lacks(from svc.Time) bool { return p.purgedBefore != nil && from < *p.purgedBefore }
 
-// eventsSince is the newest part of the journal. A limit of 0 is none.
+// eventsSince returns the newest events of the journal, oldest first: those after begin, and at most limit of them. A
+// limit of 0 means no limit.
 func eventsSince(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, begin beginning, limit int) (past pastEvents, err error) {
 	defer func() { slices.Reverse(past.events) }()
-	first := svc.Topic("") // of the oldest event, shown or not
+	first := svc.Topic("") // the topic of the oldest event, whether or not it is shown
 	for page := (svc.Page{Limit: svc.MaxLimit}); ; {
 		list, err := c.Events(ctx, f, page)
 		if err != nil {
@@ -187,7 +188,8 @@ func eventsSince(ctx context.Context, c *api.Client, f svc.EventFilter, show fun
 	}
 }
 
-// beginsWith says whether the first of all events of a subject has that topic: then none was removed.
+// beginsWith reports whether a topic is the topic of the very first event of a subject. If so, no event of it was
+// removed.
 func beginsWith(s svc.Subjects, topic svc.Topic) bool {
 	for _, f := range s.Fields() {
 		if *f.ID != "" {
@@ -198,8 +200,8 @@ func beginsWith(s svc.Subjects, topic svc.Topic) bool {
 	return false
 }
 
-// followEvents prints past events and goes on after the last of them, but never with an event up to after. A
-// stream has no end at which a list could be printed, so JSON is one line for each event.
+// followEvents prints past events and then every new event. It prints no streamed event whose seq is at most after. A
+// stream has no end at which a list could be printed, so its JSON is one line for each event.
 func (a *app) followEvents(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, after int64, past []svc.Event) error {
 	seen := after
 	tell := func(events []svc.Event) error {
@@ -224,7 +226,7 @@ func (a *app) followEvents(ctx context.Context, c *api.Client, f svc.EventFilter
 		case m.Seq <= seen || !show(m.Topic):
 			return nil
 		}
-		// A message does not say when it happened: that may be long ago, after a connection was lost.
+		// A message has no time, and after a lost connection its event may be old. So the event is read from the journal.
 		news, err := eventsSince(ctx, c, f, show, beginning{after: &seen}, 0)
 		if err == nil {
 			err = tell(news.events)
@@ -232,7 +234,7 @@ func (a *app) followEvents(ctx context.Context, c *api.Client, f svc.EventFilter
 		if err != nil || m.Seq <= seen {
 			return err
 		}
-		return tell([]svc.Event{{Seq: m.Seq, Topic: m.Topic, Payload: m.Data, CreatedAt: svc.TimeOf(a.now())}}) // it was removed meanwhile
+		return tell([]svc.Event{{Seq: m.Seq, Topic: m.Topic, Payload: m.Data, CreatedAt: svc.TimeOf(a.now())}}) // the event was removed meanwhile
 	})
 }
 
@@ -251,7 +253,7 @@ func (a *app) printEvent(e svc.Event) error {
 	return a.out.failed
 }
 
-// clock is an event's time: of the day for a person.
+// clock returns an event's time: only the time of day on a terminal.
 func (a *app) clock(t svc.Time) string {
 	if a.human() {
 		return t.Std().Local().Format("15:04:05")
@@ -259,7 +261,7 @@ func (a *app) clock(t svc.Time) string {
 	return t.String()
 }
 
-// eventView shows events; of some says that not all were asked for.
+// eventView shows events. some says that a filter was given.
 func (a *app) eventView(some bool) view[svc.Event] {
 	empty := "nothing happened yet"
 	if some {
@@ -277,10 +279,10 @@ func (a *app) eventView(some bool) view[svc.Event] {
 	}
 }
 
-// aboutKeys are the parts of a payload that a person looks for, in this order.
+// aboutKeys are the keys of a payload that are shown, in this order.
 var aboutKeys = []string{"name", "slug", "title", "status", "provider", "attempt", "exit_code", "result", "message", "error", "failure_reason", "reason", "run_id", "task_id"}
 
-// about is an event's payload in a line.
+// about returns an event's payload as one line.
 func about(e svc.Event) string {
 	var payload map[string]any
 	if json.Unmarshal(e.Payload, &payload) != nil {

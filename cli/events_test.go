@@ -11,19 +11,19 @@ import (
 	"svc"
 )
 
-// journalServer is an orchestrator with a journal of one run, oldest first, of which the newest come only by the stream.
+// journalServer is an orchestrator with a journal of one run, oldest event first. The newest events are only sent on the stream.
 func journalServer(t *testing.T, purgedBefore *svc.Time, events []svc.Event, streamed int) string {
 	t.Helper()
 	connections := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		known := events[:len(events)-streamed]
 		if r.URL.Path == "/api/v1/events/stream" {
-			if connections++; connections > 1 { // the end of who follows
+			if connections++; connections > 1 { // ends the command that follows
 				w.WriteHeader(http.StatusForbidden)
 				_, _ = w.Write([]byte(`{"error":{"code":"forbidden","message":"it is over"}}`))
 				return
 			}
-			streamed = 0 // from now on the list has them too
+			streamed = 0 // from now on the list has the streamed events too
 			for _, e := range events {
 				if fmt.Sprint(e.Seq) > r.Header.Get("Last-Event-ID") {
 					fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Topic, e.Payload)
@@ -45,7 +45,7 @@ func runEvent(seq int64, topic svc.Topic) svc.Event {
 	return svc.Event{Seq: seq, Topic: topic, Payload: json.RawMessage(`{"run_id":"` + svc.NewRunID() + `"}`), CreatedAt: svc.Time(seq * 1000)}
 }
 
-// What retention removed is said, and only of a subject that is older.
+// That retention has removed events is printed, but only for a subject that is older than the removed events.
 func TestEventsSayWhatWasRemoved(t *testing.T) {
 	t.Parallel()
 	id, purged := svc.NewRunID(), svc.Time(3000)

@@ -11,16 +11,16 @@ import (
 	"svc/wrapper"
 )
 
-// execCommand is what runs inside a session. People do not call it.
+// execCommand holds the commands that svc starts inside a session. Users do not call them.
 func (a *app) execCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "exec", Short: "What runs inside a session", Hidden: true}
 	inside := func(name, short string, run func([]string, wrapper.IO) int) {
 		cmd.AddCommand(&cobra.Command{
 			Use:                name,
 			Short:              short,
-			DisableFlagParsing: true, // its arguments are the wrapper's own
+			DisableFlagParsing: true, // the wrapper parses its arguments
 			RunE: func(_ *cobra.Command, args []string) error {
-				signal.Reset(os.Interrupt, syscall.SIGTERM) // Ctrl-C ends it, as it ends any program in a session
+				signal.Reset(os.Interrupt, syscall.SIGTERM) // so that Ctrl-C ends it, like any program in a session
 				if code := run(args, wrapper.IO{Stdin: a.in, Stdout: a.out.raw(), Stderr: a.err.raw(), Env: a.env}); code != 0 {
 					return exitCode(code)
 				}
@@ -37,9 +37,8 @@ func (a *app) execCommand() *cobra.Command {
 	return cmd
 }
 
-// sinkCommand writes the log of a session. It reads until the session ends,
-// whatever becomes of the worker, so it must not end with a signal to a person's
-// terminal.
+// sinkCommand writes the log of a session. It reads until the session ends, even when the worker ends before. So it
+// must not handle the signals that end other commands.
 func (a *app) sinkCommand() *cobra.Command {
 	var limit int64
 	cmd := &cobra.Command{

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// The exit codes. They are a contract with scripts.
+// The exit codes. Scripts depend on them.
 const (
 	exitOK           = 0
 	exitFailed       = 1
@@ -23,7 +23,7 @@ const (
 	exitInterrupted  = 130
 )
 
-// exitCodes is what people are told about them.
+// exitCodes describes the exit codes for users.
 var exitCodes = []struct {
 	code  int
 	means string
@@ -40,7 +40,7 @@ var exitCodes = []struct {
 	{exitInterrupted, "interrupted with Ctrl-C"},
 }
 
-// exitOf is the exit code of a refusal.
+// exitOf returns the exit code for an error code of the API.
 func exitOf(code svc.Code) int {
 	switch code {
 	case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeForbiddenOrigin:
@@ -61,7 +61,7 @@ func exitOf(code svc.Code) int {
 	}
 }
 
-// exitCodesTopic is `svc help exit-codes`: a topic, not a command.
+// exitCodesTopic is `svc help exit-codes`, which is a help topic and not a command.
 func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("What the exit code of svc says to a script:\n\n")

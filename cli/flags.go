@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagProblem says what is wrong with a flag, without the names of Go's functions.
+// flagProblem describes what is wrong with a flag's value, without the names of Go's functions.
 func flagProblem(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -23,7 +23,7 @@ func flagProblem(err error) string {
 	return fmt.Sprintf("--%s %q is not %s", f.Name, invalid.GetValue(), wanted)
 }
 
-// choice is a flag that takes one of a few words.
+// choice is the value of a flag that accepts a few fixed words.
 type choice struct {
 	value *string
 	words []string
@@ -35,7 +35,7 @@ func newChoice(value *string, standard string, words ...string) *choice {
 }
 
 func (c *choice) String() string {
-	if c.value == nil { // the flag package asks a zero value
+	if c.value == nil { // the flag package calls String on a zero value
 		return ""
 	}
 	return *c.value
@@ -51,7 +51,7 @@ func (c *choice) Set(v string) error {
 	return nil
 }
 
-// pairs is a flag NAME=VALUE that may be given several times.
+// pairs is the value of a flag NAME=VALUE that may be given several times.
 type pairs map[string]string
 
 func (p pairs) String() string { return "" }

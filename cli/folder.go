@@ -13,14 +13,14 @@ import (
 	"svc/config"
 )
 
-// localHost is this machine among the hosts: the one whose worker keeps its identity here, else the one that has
-// this machine's name. nil: it is none of them, or this cannot be told.
+// localHost returns the host that is this machine: the one whose worker stores its identity in this data dir, else
+// the one with this machine's name. nil: no host is this machine, or it is not known.
 func (a *app) localHost(hosts []svc.Host) *svc.Host {
 	if a.loaded == nil {
 		return nil
 	}
 	var instances []string
-	for _, dir := range []string{a.loaded.WorkerDir(), a.loaded.DataDir} { // that of svc up, and that of svc worker
+	for _, dir := range []string{a.loaded.WorkerDir(), a.loaded.DataDir} { // the folders of svc up and of svc worker
 		if id := config.InstanceID(dir); id != "" {
 			instances = append(instances, id)
 		}
@@ -37,8 +37,9 @@ func (a *app) localHost(hosts []svc.Host) *svc.Host {
 	return named
 }
 
-// folderHere is the folder that the person stands in, when a run of theirs goes to this machine: to the host that they name, or to
-// the only one that takes runs. Otherwise it is empty: a folder of this machine says nothing to another one.
+// folderHere returns the current folder when a run of this user goes to this machine: to the host that hostID names,
+// or, when it is empty, because this machine is the only host that takes runs. Otherwise it returns an empty string:
+// a folder of this machine means nothing on another one.
 func (a *app) folderHere(ctx context.Context, c *api.Client, hostID string) (string, error) {
 	hosts, err := collect(c.AllHosts(ctx))
 	if err != nil {
@@ -60,12 +61,12 @@ func (a *app) folderHere(ctx context.Context, c *api.Client, hostID string) (str
 	return dir, nil
 }
 
-// isHome says that a folder must not become a project: the home, something above it, or the root.
+// isHome reports whether a folder must not become a project: it is the home folder, a folder above it, or the root.
 func (a *app) isHome(dir string) bool {
 	return dir == "/" || inside(a.getenv("HOME"), dir)
 }
 
-// inside says whether a path is a folder or lies below it.
+// inside reports whether a path is a folder or lies below it.
 func inside(path, folder string) bool {
 	if path == "" || folder == "" {
 		return false
@@ -74,10 +75,11 @@ func inside(path, folder string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// errNoProject means that a project has to be made first.
+// errNoProject means that a project must be made first.
 var errNoProject = &problem{what: "there is no project yet", next: "`svc project create NAME` makes one, `svc init` one for this folder", exit: exitNotFound}
 
-// pickProject is the project that a person means who named none: the one whose folder they stand in, else the only one.
+// pickProject returns the project that ref names. With an empty ref it returns the project around the current folder,
+// else the only project.
 func (a *app) pickProject(ctx context.Context, c *api.Client, ref string) (svc.Project, error) {
 	if ref != "" {
 		return a.project(ctx, c, ref)
@@ -109,7 +111,8 @@ func (a *app) pickProject(ctx context.Context, c *api.Client, ref string) (svc.P
 	}
 }
 
-// projectAround is the project whose folder is the nearest around the current one; nil: none is.
+// projectAround returns the project whose folder is the nearest one at or above the current folder; nil: there is
+// none.
 func projectAround(projects []svc.Project) *svc.Project {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -124,8 +127,8 @@ func projectAround(projects []svc.Project) *svc.Project {
 	return nearest
 }
 
-// planProject is pickProject for a command that makes something in it. When there is no project at all, it says which one
-// would be made, so that nothing is made before everything was checked.
+// planProject is pickProject for a command that makes something in the project. When there is no project at all, it
+// returns a plan of the project to make, so that nothing is made before everything was checked.
 func (a *app) planProject(ctx context.Context, c *api.Client, ref string) (svc.Project, *projectPlan, error) {
 	p, err := a.pickProject(ctx, c, ref)
 	if !errors.Is(err, errNoProject) {
@@ -136,8 +139,8 @@ func (a *app) planProject(ctx context.Context, c *api.Client, ref string) (svc.P
 		return p, nil, err
 	}
 	plan := projectPlan{CreateProject: api.CreateProject{Name: "First project"}}
-	if dir, err := os.Getwd(); err == nil && !a.isHome(dir) { // a folder that was removed is none
-		if of := a.projectFor(ctx, dir, here != ""); here != "" || of.Repo.Set { // of a folder of this machine, others have the repository at most
+	if dir, err := os.Getwd(); err == nil && !a.isHome(dir) { // a removed folder counts as no folder
+		if of := a.projectFor(ctx, dir, here != ""); here != "" || of.Repo.Set { // when runs may go to other machines, the folder is of use only through its repository
 			plan = of
 		}
 	}
@@ -149,7 +152,7 @@ func (a *app) planProject(ctx context.Context, c *api.Client, ref string) (svc.P
 	return p, &plan, p.SetSource(n.Source)
 }
 
-// makeProject makes what was planned, if anything was.
+// makeProject makes the project of a plan. A nil plan means that p exists already.
 func (a *app) makeProject(ctx context.Context, c *api.Client, p svc.Project, plan *projectPlan) (svc.Project, error) {
 	if plan == nil {
 		return p, nil

@@ -11,27 +11,30 @@ import (
 	"svc/git"
 )
 
-// projectPlan is a project that is to be made for a folder.
+// projectPlan describes a project to make for a folder.
 type projectPlan struct {
 	api.CreateProject
-	// noCopies is why its runs get no working copies although the folder is in a git repository. Empty: they get them, or it is in none.
+	// noCopies is why its runs get no working copies although the folder is in a git repository. It is empty when
+	// they get them, and when the folder is in no repository.
 	noCopies string
 }
 
-// projectFor is the project for the current folder, named after it: its runs work in the folder or, when that is in a repository of which
-// they can have copies, in a copy each. Whoever makes a project for a folder asks here. local says that runs go to this machine.
+// projectFor returns the plan of a project for the current folder, with the folder's name. Its runs work in the
+// folder or, when the folder is in a repository that can be copied, in a copy each. Every command that makes a
+// project for a folder uses it. local: runs go to this machine.
 func (a *app) projectFor(ctx context.Context, dir string, local bool) projectPlan {
 	p := projectPlan{CreateProject: api.CreateProject{Name: filepath.Base(dir), Cwd: api.Some(dir)}}
 	p.Source, p.noCopies = a.repoHere(ctx, dir, local)
 	return p
 }
 
-// repoHere is the repository of the current folder, for a new project: the repository's own folder when runs go to this machine, else
-// where it was cloned from. Without one, why says what is in the way; it is empty in a folder that is in no repository.
+// repoHere returns the repository of the current folder, for a new project: the repository's own folder when runs go
+// to this machine, else the URL that it was cloned from. Without a source, why is the reason; it is empty when the
+// folder is in no repository.
 func (a *app) repoHere(ctx context.Context, dir string, local bool) (source api.Source, why string) {
 	inside, err := a.git(ctx, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
-		return source, "" // no repository, or no git
+		return source, "" // there is no repository, or no git
 	}
 	if _, err := (git.Program{}).Version(ctx); err != nil {
 		return source, err.Error()
@@ -59,7 +62,7 @@ func (a *app) repoHere(ctx context.Context, dir string, local bool) (source api.
 	return source, ""
 }
 
-// folderRepo is the repository around the current folder, at the branch that is checked out.
+// folderRepo returns the repository around the current folder, at the branch that is checked out.
 func (a *app) folderRepo(ctx context.Context, dir string) (api.Source, error) {
 	root, err := a.git(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -69,7 +72,7 @@ func (a *app) folderRepo(ctx context.Context, dir string) (api.Source, error) {
 	if err != nil {
 		return api.Source{}, err
 	}
-	top := filepath.Join(dir, up) // named as the person names it, which root is not when there is a symbolic link above dir
+	top := filepath.Join(dir, up) // the path as the user sees it; root is another one when dir has a symbolic link above it
 	if _, err := git.FindForeign(top); err != nil || !sameFolder(top, root) {
 		return api.Source{}, errors.New("the repository is not in a folder above this one")
 	}
@@ -89,7 +92,7 @@ func sameFolder(one, other string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// originRepo is where the current folder's repository was cloned from, at its default branch.
+// originRepo returns the URL that the current folder's repository was cloned from, at its default branch.
 func (a *app) originRepo(ctx context.Context) (api.Source, error) {
 	origin, err := a.git(ctx, "remote", "get-url", "origin")
 	if err != nil || origin == "" {

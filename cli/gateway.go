@@ -13,17 +13,17 @@ import (
 	"svc/provider"
 )
 
-// gatewayReport is what the model gateway answered.
+// gatewayReport is the result of a request to the model gateway.
 type gatewayReport struct {
 	URL    string   `json:"url"`    // empty: none is set
-	Models []string `json:"models"` // what it offers
+	Models []string `json:"models"` // the ids of the models that it offers
 	Reason string   `json:"reason"` // why it cannot be used; empty: it can
 }
 
 // gatewayWithin bounds the wait for the gateway's answer.
 const gatewayWithin = 5 * time.Second
 
-// askGateway asks the gateway for its models, with the key that sessions get.
+// askGateway requests the list of models from the gateway, with the key that sessions get.
 func (a *app) askGateway(ctx context.Context, cfg *config.Config) gatewayReport {
 	g := provider.ResolveGateway(cfg.Gateway, func(name string) (string, bool) { v := a.getenv(name); return v, v != "" })
 	report := gatewayReport{URL: withoutSecrets(g.URL), Models: []string{}}
@@ -68,7 +68,7 @@ func (a *app) askGateway(ctx context.Context, cfg *config.Config) gatewayReport 
 	return report
 }
 
-// withoutSecrets is an address that may be shown: a password or key may stand in it.
+// withoutSecrets returns an address without password and query, so that it may be shown.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || address == "" {
@@ -77,7 +77,7 @@ func withoutSecrets(address string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// words is one line about the gateway.
+// words describes the gateway in one line.
 func (g gatewayReport) words() string {
 	const most = 5
 	switch {

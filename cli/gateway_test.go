@@ -15,7 +15,7 @@ func TestTheGatewayIsAskedForItsModels(t *testing.T) {
 		key    string
 		status int
 		answer string
-		want   string // of the line about it, after its address
+		want   string // the end of the line about the gateway, after its address
 	}{
 		"it answers":          {"k1", 200, `{"data":[{"id":"small"},{"id":"large"}]}`, " answers, with 2 models: small, large"},
 		"many models":         {"k1", 200, `{"data":[{"id":"1"},{"id":"2"},{"id":"3"},{"id":"4"},{"id":"5"},{"id":"6"}]}`, " answers, with 6 models: 1, 2, 3, 4, 5, …"},

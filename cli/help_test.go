@@ -13,8 +13,8 @@ import (
 	"svc/config"
 )
 
-// helpFile holds what every command says of itself, so that a change of words
-// that people know is seen.
+// helpFile has the help text of every command, so that a change of a text
+// is visible in a review.
 var helpFile = filepath.Join("testdata", "help.txtar")
 
 func TestHelpTextsAreTheOnesThatPeopleKnow(t *testing.T) {
@@ -56,7 +56,7 @@ func TestHelpTextsAreTheOnesThatPeopleKnow(t *testing.T) {
 	t.Error("look at it, then run: go test ./cli -run Help -update")
 }
 
-// help is what a person reads who asks a command for help.
+// help returns the help text of a command.
 func help(t *testing.T, path string) string {
 	t.Helper()
 	var out bytes.Buffer

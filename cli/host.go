@@ -15,7 +15,7 @@ import (
 	"svc/api"
 )
 
-// hostWord is a host's state in one word, the worst that is true.
+// hostWord returns a host's state in one word. When several apply, it returns the worst.
 func hostWord(h svc.Host) string {
 	if h.InstanceSuspect && h.Status != svc.HostOffline {
 		return "suspect"
@@ -42,8 +42,8 @@ func hostTone(h svc.Host) tone {
 	}
 }
 
-// notConnected says for how long a host that still counts as alive has no
-// connection; empty: it has one, or is known to be away.
+// notConnected says for how long a host that still counts as alive has had no connection. It is empty when the host
+// is connected, when it is offline, and when it was never seen.
 func (a *app) notConnected(h svc.Host) string {
 	switch {
 	case h.Connected || h.Status == svc.HostOffline || h.Status == svc.HostRegistered:
@@ -54,7 +54,7 @@ func (a *app) notConnected(h svc.Host) string {
 	return "not connected for " + age(svc.TimeOf(a.now()).Sub(*h.DisconnectedSince))
 }
 
-// hostState is a host's state with what is wrong about its connection.
+// hostState returns a host's state and, when it has no connection, since when.
 func (a *app) hostState(h svc.Host) string {
 	if away := a.notConnected(h); away != "" {
 		return hostWord(h) + ", " + away
@@ -124,7 +124,7 @@ func (a *app) hostFields(h svc.Host) []field {
 	return fields
 }
 
-// suspectKey is the key that came in place of the pinned one.
+// suspectKey returns the key that a second worker used instead of the pinned one.
 func suspectKey(h svc.Host) string {
 	if h.SuspectWorkerKey != nil && *h.SuspectWorkerKey == "" {
 		return "none: it came without one"
@@ -132,14 +132,14 @@ func suspectKey(h svc.Host) string {
 	return deref(h.SuspectWorkerKey)
 }
 
-// suspectAdvice says what to do about two workers with one name. Clearing accepts the newer one, so it is right only when
-// that one is to stay.
+// suspectAdvice says what to do about two workers with one name. Clearing accepts the newer worker, so it is right
+// only when the newer one is to stay.
 func suspectAdvice(host string) string {
 	return "if the host was moved or installed anew: end the old worker, then `svc host clear-suspect " + host + "` accepts the new one; " +
 		"if it was copied: end the copy's worker, give it a name of its own with `svc host create`, and then clear it here"
 }
 
-// diskWords is the disk space that is free on the host; empty: it did not say.
+// diskWords returns the disk space that is free on the host; empty: the host did not report it.
 func diskWords(h svc.Host) string {
 	if h.DiskFreeBytes == nil {
 		return ""
@@ -194,11 +194,11 @@ func (a *app) hostShow() *cobra.Command {
 	})
 }
 
-// newHost is a host with what its worker needs to join.
+// newHost is a host together with what its worker needs to join.
 type newHost struct {
 	svc.Host
 	Token   string `json:"token"`
-	Command string `json:"command"` // to be pasted on the new host
+	Command string `json:"command"` // the command to paste on the new host
 }
 
 func (a *app) hostCreate() *cobra.Command {
@@ -236,7 +236,7 @@ func (a *app) hostCreate() *cobra.Command {
 	return a.both(cmd)
 }
 
-// printJoin prints the command that joins a host with its token.
+// printJoin prints the command that a new host's worker joins with.
 func (a *app) printJoin(ctx context.Context, c *api.Client, h svc.Host, token string) error {
 	server := outwardURL(ctx, c.BaseURL)
 	made := newHost{Host: h, Token: token, Command: joinCommand(server, h.Name, token)}

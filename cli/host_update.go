@@ -60,7 +60,7 @@ func (a *app) hostUpdate() *cobra.Command {
 	return a.both(cmd)
 }
 
-// drainPoll is how often a drain looks at what is left.
+// drainPoll is the time between two reads of the host during a drain.
 const drainPoll = 500 * time.Millisecond
 
 func (a *app) hostDrain() *cobra.Command {

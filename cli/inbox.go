@@ -61,13 +61,13 @@ func (a *app) inboxView() view[svc.InboxItem] {
 	}
 }
 
-// shortKey is as much of a key as a person types: its kind and the beginning of its record's id.
+// shortKey returns the part of a key that a user types: its kind and the beginning of its record's id.
 func shortKey(key string) string {
 	kind, subject, ok := svc.ParseInboxKey(key)
 	if !ok {
 		return key
 	}
-	if kind == svc.InboxHost || kind == svc.InboxUnconfirmed { // ids that were made together begin alike
+	if kind == svc.InboxHost || kind == svc.InboxUnconfirmed { // ids that were made at about the same time have the same beginning
 		return string(kind) + "." + subject
 	}
 	return string(kind) + "." + shortRun(subject)
@@ -93,7 +93,7 @@ func inboxTone(i svc.InboxItem) tone {
 	}
 }
 
-// theEntry finds an entry by its key or the beginning of it.
+// theEntry finds an entry by its key or by the beginning of its key.
 func (a *app) theEntry(ctx context.Context, c *api.Client, key string) (svc.InboxItem, error) {
 	var found []svc.InboxItem
 	for item, err := range c.AllInbox(ctx, true) {

@@ -11,14 +11,14 @@ import (
 	"svc/wire"
 )
 
-// inboxScreen is the inbox, live on a terminal.
+// inboxScreen is the live view of the inbox on a terminal.
 type inboxScreen struct {
 	*live
 	footer
 
-	snoozed bool // entries that are snoozed are shown too
+	snoozed bool // snoozed entries are shown too
 	items   []svc.InboxItem
-	chosen  string // key of the entry that keys are about; empty: none
+	chosen  string // inbox key of the selected entry, on which key presses act; empty: none
 }
 
 func (v *inboxScreen) read(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (v *inboxScreen) read(ctx context.Context) error {
 	}
 	at := max(v.at(), 0)
 	v.items = items
-	if v.at() < 0 { // it is gone: the one in its place is next
+	if v.at() < 0 { // the entry is gone: the one that took its place is selected
 		v.chosen = ""
 		if len(items) > 0 {
 			v.chosen = items[min(at, len(items)-1)].Key
@@ -37,7 +37,7 @@ func (v *inboxScreen) read(ctx context.Context) error {
 	return nil
 }
 
-// at is the place of the chosen entry; negative: there is none.
+// at returns the index of the selected entry; negative: there is none.
 func (v *inboxScreen) at() int {
 	return slices.IndexFunc(v.items, func(i svc.InboxItem) bool { return i.Key == v.chosen })
 }
@@ -84,11 +84,11 @@ func (v *inboxScreen) attachTo(ctx context.Context, runID string) error {
 	if err != nil {
 		return err
 	}
-	out, _ := v.live.app.out.raw().(*os.File) // it was checked at the start
+	out, _ := v.live.app.out.raw().(*os.File) // newLive has checked this
 	return v.live.app.attach(ctx, v.client, r, &screen{in: v.in, out: out})
 }
 
-// answer types a line for the agent. An empty one answers nothing.
+// answer reads a line from the user and types it into the run's session. An empty line sends nothing.
 func (v *inboxScreen) answer(ctx context.Context, item svc.InboxItem) error {
 	a := v.live.app
 	a.out.printf("%s\n%s\n%s", a.stylesFor(a.out).bold.Render(item.Title), a.stylesFor(a.out).warn.Render(item.Text), a.stylesFor(a.out).dim.Render("answer (empty: none): "))
@@ -103,7 +103,7 @@ func (v *inboxScreen) answer(ctx context.Context, item svc.InboxItem) error {
 	return nil
 }
 
-// draw shows the part of the list around the chosen entry.
+// draw shows the part of the list around the selected entry.
 func (v *inboxScreen) draw() {
 	a := v.live.app
 	page := &page{to: a.out.raw()}

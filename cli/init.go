@@ -18,9 +18,9 @@ type setup struct {
 	Gateway gatewayReport `json:"gateway"`
 	Project *svc.Project  `json:"project"` // of the current folder; null: there is none
 	Made    bool          `json:"made"`    // the project was made just now
-	// NoCopies is why runs of that new project get no working copies; empty: they do, or the folder is in no repository.
+	// NoCopies is why runs of the new project get no working copies. It is empty when they get them, and when the folder is in no repository.
 	NoCopies string   `json:"no_copies"`
-	Missing  []string `json:"missing"` // what stands in the way of a first run, and what to do
+	Missing  []string `json:"missing"` // what prevents a first run, and what to do about it
 }
 
 func (a *app) initCommand() *cobra.Command {
@@ -86,8 +86,8 @@ func (a *app) setUp(ctx context.Context, cfg *config.Config) (s setup, err error
 	return s, nil
 }
 
-// projectOfFolder finds the project of the current folder, and makes it when there is none. It gets a provider when several tools are there:
-// a run that names none must not have to ask.
+// projectOfFolder finds the project of the current folder, and makes one when there is none. When several tools are
+// installed, the project gets a default provider, so that `svc task add --run` works without --provider.
 func (a *app) projectOfFolder(ctx context.Context, c *api.Client, s *setup) error {
 	projects, err := collect(c.AllProjects(ctx))
 	if err != nil {
@@ -164,7 +164,7 @@ func projectSentence(p svc.Project, made bool) string {
 	return strings.Join(words, " ")
 }
 
-// noCopiesSentence is why runs of a project get no working copies, and how that is changed.
+// noCopiesSentence says why runs of a project get no working copies, and how to change that.
 func noCopiesSentence(p svc.Project, why string) string {
 	return why + "; when it can be cloned: svc project update " + p.Slug + " --repo REPOSITORY"
 }

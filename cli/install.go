@@ -17,19 +17,19 @@ import (
 	"svc/safetext"
 )
 
-// unit is a systemd unit for one of our daemons.
+// unit is a systemd unit for the orchestrator or the worker.
 type unit struct {
 	name        string // without .service
 	description string
 	command     []string
 	dataDir     string
-	path        string // the PATH on which agents are found; empty: systemd's own
+	path        string // the PATH on which agents are found; empty: systemd's default
 	keepRunning bool   // sessions outlive the daemon
-	system      bool   // for the machine; else for the user
-	user        string // of a system unit
+	system      bool   // a system unit; else a unit of the user
+	user        string // the account of a system unit
 }
 
-// text is the unit file. It is plain on purpose: people edit it.
+// text returns the unit file. It is kept simple because people edit it.
 func (u unit) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[Unit]\nDescription=%s\nAfter=network-online.target\nWants=network-online.target\n"+
@@ -68,7 +68,7 @@ func quoteUnit(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
 }
 
-// file is where systemd looks for the unit. configHome is the user's.
+// file returns the path where systemd looks for the unit. configHome is the user's.
 func (u unit) file(configHome string) string {
 	if u.system {
 		return "/etc/systemd/system/" + u.name + ".service"
@@ -76,7 +76,7 @@ func (u unit) file(configHome string) string {
 	return filepath.Join(configHome, "systemd", "user", u.name+".service")
 }
 
-// configHome is where a user's settings are, by the rules that systemd follows.
+// configHome returns the folder of the user's settings, by the same rules as systemd.
 func (a *app) configHome(me *user.User) string {
 	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -84,7 +84,7 @@ func (a *app) configHome(me *user.User) string {
 	return filepath.Join(cmp.Or(a.getenv("HOME"), me.HomeDir), ".config")
 }
 
-// installFlags are those of both install commands.
+// installFlags are the flags of both install commands.
 type installFlags struct {
 	system, print bool
 	user          string
@@ -131,8 +131,8 @@ func (a *app) workerInstall() *cobra.Command {
 	return cmd
 }
 
-// install completes a unit and writes it. It never overwrites one that someone
-// may have edited.
+// install completes a unit and writes it. It never overwrites a file that differs, because someone may have edited
+// it.
 func (a *app) install(ctx context.Context, f installFlags, u unit) error {
 	cfg, err := a.config()
 	if err != nil {
@@ -181,7 +181,7 @@ func writeUnit(path, text string) error {
 	return err
 }
 
-// startUnit is the command that starts a unit now and at every boot.
+// startUnit returns the command that starts a unit now and at every boot.
 func startUnit(ctx context.Context, u unit) string {
 	if u.system {
 		return "systemctl daemon-reload && systemctl enable --now " + u.name

@@ -40,7 +40,7 @@ func TestAUnitOfTheMachineNamesItsAccount(t *testing.T) {
 func TestAUnitThatWasEditedIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "systemd", "svc.service")
-	for range 2 { // the same text again is fine
+	for range 2 { // an existing file with the same text is no error
 		if err := writeUnit(path, "mine\n"); err != nil {
 			t.Fatal(err)
 		}

@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keyReader reads keys from a terminal until it is stopped, and takes none after that: the next reader gets them all.
+// keyReader reads keys from a terminal until it is stopped. It takes no key after that: the next reader gets all of
+// them.
 type keyReader struct {
-	typed <-chan []byte // what was typed at once; closed when the terminal is gone
-	stop  func()        // ends it and waits; it may be called again
+	typed <-chan []byte // each element is the result of one read; closed at the end of the reader
+	stop  func()        // ends the reader and waits for its goroutine; may be called more than once
 }
 
-// end stops a reader that was begun.
+// end stops a reader that was started. On the zero value it does nothing.
 func (k keyReader) end() {
 	if k.stop != nil {
 		k.stop()
 	}
 }
 
-// keyPatience is how long a stopped reader may go on looking for a key.
+// keyPatience bounds how long a stopped reader waits for a key before it ends.
 const keyPatience = 50 * time.Millisecond
 
 func readKeys(in *os.File) keyReader {
@@ -59,7 +60,7 @@ func readKeys(in *os.File) keyReader {
 	})}
 }
 
-// splitKeys takes apart what a terminal sent at once: an arrow is three bytes, everything else one.
+// splitKeys splits the bytes that a terminal sent at once into keys: an arrow is three bytes, every other key one.
 func splitKeys(typed string) (keys []string) {
 	for len(typed) > 0 {
 		n := 1

@@ -14,19 +14,20 @@ import (
 	"svc/api"
 )
 
-// liveView is a view that fills the terminal, is read anew when something happens, and has keys.
+// liveView is a view that fills the terminal, is updated when something happens, and reacts to keys.
 type liveView interface {
 	read(ctx context.Context) error
-	// failed is told what a read ran into, nil when it did not. What was shown stays.
+	// failed is called after every read with its error, or nil. After an error, the view keeps showing the former content.
 	failed(err error)
 	draw()
-	// press is what a key does. What needs the terminal for itself is answered as a function.
+	// press handles a key. When the action needs the terminal for itself, press returns it as a function.
 	press(ctx context.Context, key string) (leave func(context.Context) error, err error)
-	// outcome is told what such a function led to.
+	// outcome is called with the error that such a function returned, or nil.
 	outcome(err error)
 }
 
-// live shows a view until it is left. One goroutine reads and draws; keys and news come to it by channels.
+// live shows a view until the user leaves it. One goroutine reads and draws; it receives keys and events through
+// channels.
 type live struct {
 	app    *app
 	client *api.Client
@@ -34,13 +35,14 @@ type live struct {
 	canvas *canvas
 }
 
-// livePoll is how often a view is read anew when nothing is told: ages grow, and screens change.
+// livePoll is the time between two reads when no event comes: ages grow, and not every change of a screen is an
+// event.
 const livePoll = 2 * time.Second
 
-// errQuit ends the view.
+// errQuit ends a view without an error.
 var errQuit = errors.New("quit")
 
-// newLive is nil when there is no terminal to show a view on.
+// newLive returns nil when standard input or output is no terminal.
 func newLive(a *app, c *api.Client) *live {
 	in, inOK := a.in.(*os.File)
 	out, outOK := a.out.raw().(*os.File)
@@ -59,7 +61,7 @@ func (l *live) run(ctx context.Context, v liveView) error {
 		return fmt.Errorf("prepare the terminal: %w", err)
 	}
 	defer func() {
-		l.canvas.forget() // a live view leaves nothing behind
+		l.canvas.forget() // nothing of a live view stays on the terminal
 		_ = term.Restore(int(l.in.Fd()), before)
 	}()
 	news, stopNews := l.follow(ctx)
@@ -107,7 +109,7 @@ func (l *live) run(ctx context.Context, v liveView) error {
 	}
 }
 
-// pressAll does what several keys do, up to one that hands the terminal over.
+// pressAll handles several keys, up to one whose action needs the terminal for itself.
 func pressAll(ctx context.Context, v liveView, keys []string) (leave func(context.Context) error, err error) {
 	for _, key := range keys {
 		if leave, err = v.press(ctx, key); leave != nil || err != nil {
@@ -117,7 +119,7 @@ func pressAll(ctx context.Context, v liveView, keys []string) (leave func(contex
 	return nil, nil
 }
 
-// pause lets a burst of events become one answer.
+// pause waits for a moment, so that a burst of events causes one read.
 func (l *live) pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -125,7 +127,7 @@ func (l *live) pause(ctx context.Context) {
 	}
 }
 
-// follow says when something has happened. Stop ends it and waits.
+// follow returns a channel that receives when something has happened. stop ends the goroutine and waits for it.
 func (l *live) follow(ctx context.Context) (news <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	changed, done := make(chan struct{}, 1), make(chan struct{})
@@ -133,7 +135,7 @@ func (l *live) follow(ctx context.Context) (news <-chan struct{}, stop func()) {
 		defer close(done)
 		after, err := l.client.Head(ctx)
 		if err != nil {
-			return // the poll tells the rest
+			return // without the stream, the poll still updates the view
 		}
 		_ = patiently(ctx, func() error {
 			return l.client.Stream(ctx, api.StreamOptions{After: &after}, func(api.Message) error {
@@ -148,7 +150,7 @@ func (l *live) follow(ctx context.Context) (news <-chan struct{}, stop func()) {
 	}
 }
 
-// read reads a view anew within --timeout.
+// read updates a view, within --timeout.
 func (l *live) read(ctx context.Context, v liveView) error {
 	if l.app.timeout > 0 {
 		var cancel context.CancelFunc
@@ -158,10 +160,10 @@ func (l *live) read(ctx context.Context, v liveView) error {
 	return v.read(ctx)
 }
 
-// footer is the line below a view: what a key or a read led to.
+// footer is the line below a view: the result of the last key, or the error of a read.
 type footer struct {
 	app     *app
-	message string // what the last key led to, until the next one
+	message string // the result of the last key, until the next key
 	away    bool   // the orchestrator does not answer; what is shown is old
 }
 
@@ -172,7 +174,7 @@ func (f *footer) failed(err error) {
 	}
 }
 
-// outcome keeps an error for the line below.
+// outcome stores an error for the line below.
 func (f *footer) outcome(err error) {
 	var code exitCode
 	if err != nil && !errors.As(err, &code) {
@@ -181,7 +183,7 @@ func (f *footer) outcome(err error) {
 	}
 }
 
-// line is what stands below when nothing else is to be said than keys.
+// line returns the message, the state of the connection, or else the help about the keys.
 func (f *footer) line(keys string) string {
 	switch {
 	case f.message != "":

@@ -17,7 +17,7 @@ import (
 
 const defaultContext = "default"
 
-// loginCommand keeps a server and a token for the commands that follow.
+// loginCommand stores a server and a token for later commands.
 func (a *app) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "login [URL]", Short: "Sign in to an orchestrator on another machine", Args: cobra.MaximumNArgs(1),
@@ -30,8 +30,7 @@ func (a *app) loginCommand() *cobra.Command {
 	return cmd
 }
 
-// addContext is the flag that chooses among the orchestrators that were signed
-// in to.
+// addContext adds the flag that chooses one of the orchestrators of `svc login`.
 func (a *app) addContext(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.context, "context", "", "use the orchestrator with this `NAME`, given to svc login")
 }
@@ -91,7 +90,7 @@ func (a *app) ask(in *bufio.Reader, question string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// askSecret does not show what is typed.
+// askSecret reads a secret without showing it.
 func (a *app) askSecret(in *bufio.Reader, question string) (string, error) {
 	f, ok := a.in.(*os.File)
 	if !ok || !isTerminal(f) {
@@ -109,8 +108,8 @@ func (a *app) askSecret(in *bufio.Reader, question string) (string, error) {
 	return strings.TrimSpace(string(word)), nil
 }
 
-// signedIn is the context that a command uses; false: none. What is said for
-// this one call beats what was kept at the sign-in.
+// signedIn returns the context that a command uses; ok is false when it uses none. A flag or a variable of the
+// environment takes precedence over the stored context.
 func (a *app) signedIn(cfg *config.Config) (name string, c config.Context, ok bool, err error) {
 	_, flag := a.flags["worker.server_url"]
 	if a.context == "" && (flag || a.getenv("SVC_TOKEN") != "" || a.getenv("SVC_API_URL") != "") {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addManFlag lets `svc help` write the manual pages.
+// addManFlag adds the flag of `svc help` that writes the manual pages.
 func addManFlag(help *cobra.Command) {
 	var dir string
 	help.Flags().StringVar(&dir, "man", "", "write the manual page of every command into `DIR`, for man(1)")
@@ -40,9 +40,8 @@ func writeManPages(root *cobra.Command, dir string) error {
 	return nil
 }
 
-// manPages is every page by its file's name. They are made of the same texts as
-// --help and docs/cli.md, and carry no date: the same version gives the same
-// bytes.
+// manPages returns every page by the name of its file. The pages have the same texts as --help and docs/cli.md, and
+// no date: the same version always returns the same bytes.
 func manPages(root *cobra.Command) map[string]string {
 	pages := map[string]string{"svc.1": manOverview(root)}
 	eachCommand(root, func(c *cobra.Command) {
@@ -105,7 +104,7 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	})
 }
 
-// roff is a text in which nothing is taken for a request or an escape.
+// roff escapes a text so that roff takes no part of it as a request or an escape.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Markdown is docs/cli.md: every command with its flags, written by the
-// commands themselves.
+// Markdown returns docs/cli.md: every command with its flags, from the commands themselves.
 func Markdown() string {
 	root := newApp().root()
 	root.InitDefaultHelpFlag()
@@ -32,8 +31,7 @@ func Markdown() string {
 	return b.String()
 }
 
-// eachCommand visits every command that a person may call, in the order of the
-// help text.
+// eachCommand calls visit for every command that users call, in the order of the help text.
 func eachCommand(parent *cobra.Command, visit func(*cobra.Command)) {
 	for _, c := range parent.Commands() {
 		if c.Hidden || c.Name() == "help" || c.IsAdditionalHelpTopicCommand() {
@@ -41,7 +39,7 @@ func eachCommand(parent *cobra.Command, visit func(*cobra.Command)) {
 		}
 		if c.Name() == "completion" {
 			visit(c)
-			continue // one for each shell, all alike
+			continue // it has one subcommand for each shell, all alike
 		}
 		visit(c)
 		eachCommand(c, visit)
@@ -92,8 +90,7 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 	})
 }
 
-// flagWords is a flag as the manual names and explains it; not ok: it is left
-// out.
+// flagWords returns a flag's name and explanation for the manual. ok is false for a flag that the manual leaves out.
 func flagWords(f *pflag.Flag) (name, text string, ok bool) {
 	if f.Hidden || f.Name == "help" {
 		return "", "", false
@@ -112,7 +109,7 @@ func flagWords(f *pflag.Flag) (name, text string, ok bool) {
 	return name, text, true
 }
 
-// worthSaying leaves out defaults that are nothing.
+// worthSaying reports whether the manual names the default of a flag: not when the default is empty, false or zero.
 func worthSaying(f *pflag.Flag) bool {
 	switch f.DefValue {
 	case "", "false", "0", "0s", "[]":

@@ -29,15 +29,16 @@ type member struct {
 	id       string
 	registry *store.Registry
 	cluster  *cluster.Member
-	standby  core // what it answers with while another one leads
+	standby  core // answers requests while another orchestrator leads
 	leading  atomic.Pointer[core]
-	files    *mirror.Source   // what workers relayed, for the others to copy
+	files    *mirror.Source   // the relayed files, for the other orchestrators to copy
 	public   *server.Endpoint // for clients and workers
 	peers    *server.Endpoint // for the other orchestrators
 	addr     net.Addr
 }
 
-// openMember opens the listeners and joins the others. What it opened is closed by run, or at once when it fails.
+// openMember opens the listeners and registers this orchestrator beside the others. run closes what it opened. After
+// an error the process ends.
 func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *member, err error) {
 	m := &member{office: office{cfg: cfg, log: log}, id: svc.NewID(), files: mirror.NewSource(cfg.RelayDir())}
 	if err := m.prepare(a); err != nil {
@@ -72,7 +73,8 @@ func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logg
 	return m, nil
 }
 
-// join lists this orchestrator beside the others, and opens what it answers with while another one leads.
+// join registers this orchestrator beside the others, and opens the standby, which answers while another orchestrator
+// leads.
 func (m *member) join(ctx context.Context) (err error) {
 	cfg, log := m.cfg, m.log
 	key, tokens := cluster.Prints([]byte(m.key), string(m.user.Value), string(m.worker.Value))
@@ -97,13 +99,14 @@ func (m *member) join(ctx context.Context) (err error) {
 	return nil
 }
 
-// configPrint is a print of the settings that decide alike only when all have the same.
+// configPrint returns a hash of the settings that must be the same on all orchestrators, because their decisions
+// depend on them.
 func configPrint(cfg *config.Config) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v %+v %+v %+v %+v", cfg.Runs, cfg.Hosts, cfg.WorkItems, cfg.Events, cfg.Retention))
 	return hex.EncodeToString(sum[:8])
 }
 
-// run takes part until ctx ends or this orchestrator is drained.
+// run serves until ctx ends or this orchestrator is drained.
 func (m *member) run(ctx context.Context) (err error) {
 	defer func() {
 		m.cluster.Close()
@@ -123,7 +126,7 @@ func (m *member) run(ctx context.Context) (err error) {
 		defer shut()
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		defer context.AfterFunc(open, stop)() // a listener that broke ends it
+		defer context.AfterFunc(open, stop)() // a listener that failed ends it
 		err := m.cluster.Run(ctx)
 		m.standby.server.Close()
 		return err
@@ -134,7 +137,7 @@ func (m *member) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// lead is one turn of this orchestrator.
+// lead is one term of this orchestrator as the leader.
 func (m *member) lead(ctx context.Context, serve cluster.Serve) error {
 	var c core
 	if err := m.copying(ctx, func() error { return c.open(ctx, &m.office, m.id) }); err != nil {
@@ -159,13 +162,14 @@ func (m *member) lead(ctx context.Context, serve cluster.Serve) error {
 	return err
 }
 
-// copying keeps a copy of what workers relayed to the leader, while this orchestrator waits for its turn: the loss of a leader's disk costs nothing then.
+// copying copies the relayed files from the leader while wait waits for this orchestrator's turn to lead. So the loss
+// of the leader's disk loses none of them.
 func (m *member) copying(ctx context.Context, wait func() error) error {
 	copying, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	puller := &mirror.Puller{Dir: m.cfg.RelayDir(), Client: m.cluster.Client(), Base: m.cluster.Leader, Log: m.log, MinFree: m.cfg.Retention.RelayMinFree, Order: hub.OlderFile,
 		Keep: time.Duration(m.cfg.Retention.RelayDays) * 24 * time.Hour, Gone: func(ctx context.Context, file string) bool {
-			return m.cluster.ClockRight() && m.standby.engine.RelayGone(ctx, file) // how old a file is, is said by the clock
+			return m.cluster.ClockRight() && m.standby.engine.RelayGone(ctx, file) // the age of a file is computed with this clock
 		}}
 	go func() { done <- puller.Run(copying) }()
 	err := wait()

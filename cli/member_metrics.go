@@ -7,7 +7,8 @@ import (
 	"svc/store"
 )
 
-// memberMetrics are the figures of one orchestrator of several as metrics, over all of its turns. None has labels.
+// memberMetrics returns the metrics of one of several orchestrators. They cover all of its terms, and none has
+// labels.
 func memberMetrics(figures func() cluster.Figures, counts *store.Counts) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	gauge := func(name, help string, value func(cluster.Figures) float64) {

@@ -10,7 +10,7 @@ import (
 	"svc/store"
 )
 
-// An orchestrator of several tells of itself, and the manual has all of it.
+// One of several orchestrators has metrics of its own, and the manual lists all of them.
 func TestAMemberTellsOfItself(t *testing.T) {
 	t.Parallel()
 	var counts store.Counts

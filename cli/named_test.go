@@ -16,8 +16,8 @@ import (
 	"svc/wrapper"
 )
 
-// Documents, messages and the page tell people what to type. Whatever they name exists, with the flags that they name; and what stands on
-// a line of its own in a block of a document has all its arguments.
+// Documents, messages and the page name commands to type. Every such command exists, with the flags that are named. A command on
+// a line of its own in a code block of a document has all its arguments.
 func TestEveryCommandThatPeopleAreToldToTypeExists(t *testing.T) {
 	t.Parallel()
 	found, blocks, tried := 0, 0, map[mention]bool{}
@@ -70,10 +70,10 @@ func TestAMistakeInACommandThatIsNamedIsFound(t *testing.T) {
 	}
 }
 
-// signedTexts are the first lines of what workers sign, which begin like commands.
+// signedTexts are the first lines of texts that workers sign. They begin like commands.
 var signedTexts = []string{"svc uplink 1", "svc request 1"}
 
-// readByPeople are the texts of the tree that tell what to type: documents, messages in Go, and the page.
+// readByPeople returns the files of the tree that name commands for users, by path: documents, Go files and the page.
 func readByPeople(t *testing.T) map[string]string {
 	t.Helper()
 	texts, root := map[string]string{}, ".."
@@ -99,11 +99,11 @@ func readByPeople(t *testing.T) map[string]string {
 	return texts
 }
 
-// A mention is a command that a text names.
+// mention is a command that a text names.
 type mention struct {
 	line    int
 	command string
-	whole   bool // it stands on a line of its own: nothing may be missing
+	whole   bool // it is on a line of its own, so no argument may be missing
 }
 
 var (
@@ -113,7 +113,7 @@ var (
 	codeSpan = regexp.MustCompile("`(?:[A-Z_]+=\\S+ )?(svc [a-z-][^`]*)`")
 )
 
-// mentions finds the commands in a text: in a document those in code spans and blocks, elsewhere those in the quotes of messages.
+// mentions returns the commands in a text: in a document those in code spans and blocks, elsewhere those in quotes.
 func mentions(file, text string) (found []mention) {
 	language, fenced, document := "", false, filepath.Ext(file) == ".md"
 	for i, line := range strings.Split(text, "\n") {
@@ -139,7 +139,7 @@ func mentions(file, text string) (found []mention) {
 	return found
 }
 
-// try looks for the command and reads its flags and arguments, without running it.
+// try finds the command and parses its flags and arguments, without running it.
 func (m mention) try() error {
 	words, cut := wordsOf(m.command)
 	words = words[1:] // svc
@@ -157,16 +157,16 @@ func (m mention) try() error {
 	switch {
 	case cmd.CommandPath() == "svc exec signal" && m.whole:
 		return trySignal(words)
-	case cmd.DisableFlagParsing || slices.Contains(words, "--help"): // those inside a session read their arguments themselves
+	case cmd.DisableFlagParsing || slices.Contains(words, "--help"): // commands inside a session parse their arguments themselves
 		return nil
 	}
 	if err := cmd.ParseFlags(words); err != nil {
 		if errors.As(err, new(*pflag.NotExistError)) {
 			return err
 		}
-		return nil // the value is left out, or a word stands for it
+		return nil // the value is left out, or a placeholder stands for it
 	}
-	if cmd.Args == nil { // cobra's own
+	if cmd.Args == nil { // a command of cobra
 		return nil
 	}
 	var p *problem
@@ -176,7 +176,7 @@ func (m mention) try() error {
 	return nil
 }
 
-// trySignal has a hook's report read where there is no session: what is wrong with its words is told with how it is used.
+// trySignal runs a hook's report outside of a session. For wrong arguments, the error has the usage.
 func trySignal(words []string) error {
 	var said strings.Builder
 	wrapper.Signal(words, wrapper.IO{Stdin: strings.NewReader(""), Stdout: &said, Stderr: &said})
@@ -186,11 +186,11 @@ func trySignal(words []string) error {
 	return nil
 }
 
-// filledIn is a part of a command that the page fills in.
+// filledIn matches a part of a command that the page fills in.
 var filledIn = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// wordsOf splits a command as a shell does, up to a comment or the next command. Cut tells that a part of it is left out with an ellipsis or is
-// filled in when the message is printed.
+// wordsOf splits a command as a shell does, up to a comment or the next command. cut reports that a part is left out with an ellipsis or
+// is filled in when the message is printed.
 func wordsOf(command string) (words []string, cut bool) {
 	word, in := "", rune(0)
 	end := func() {
@@ -207,7 +207,7 @@ func wordsOf(command string) (words []string, cut bool) {
 			in, word = r, word+"·" // so that an empty word counts
 		case in == 0 && r == ' ':
 			end()
-		case in == 0 && (r == '#' && word == "" || strings.ContainsRune("|;&>[", r)): // what stands in brackets may be left out
+		case in == 0 && (r == '#' && word == "" || strings.ContainsRune("|;&>[", r)): // text in brackets is optional
 			return words, cut
 		default:
 			cut = cut || r == '…' || r == '%' || r == '$'

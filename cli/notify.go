@@ -63,18 +63,18 @@ func (a *app) notifyTest() *cobra.Command {
 
 func sinkNames(ctx context.Context, c *api.Client) []string {
 	var out []string
-	sinks, _ := c.Sinks(ctx) // without an answer there is nothing to offer
+	sinks, _ := c.Sinks(ctx) // on an error, no names are offered
 	for _, s := range sinks {
 		out = append(out, cobra.CompletionWithDesc(s.Name, string(s.Kind)))
 	}
 	return out
 }
 
-// checkSinks tells of places that do not take notifications.
+// checkSinks checks the places that notifications go to.
 func (a *app) checkSinks(ctx context.Context, c *api.Client) []checkup {
 	sinks, err := c.Sinks(ctx)
 	if err != nil {
-		return nil // an older orchestrator, or what the hosts tell already
+		return nil // an older orchestrator, or an error that the check of the hosts reports too
 	}
 	var out []checkup
 	for _, s := range sinks {
@@ -89,7 +89,7 @@ func (a *app) checkSinks(ctx context.Context, c *api.Client) []checkup {
 	return out
 }
 
-// lastSent says of a sink without failures what is known of it.
+// lastSent describes a sink without failures.
 func (a *app) lastSent(s svc.SinkState) string {
 	if s.SentAt == nil {
 		return "was sent nothing so far; `svc notify test " + s.Name + "` tries it"

@@ -30,7 +30,7 @@ type orchestrator struct {
 	addr net.Addr
 }
 
-// office is what an orchestrator has whether or not it leads: its settings, secrets and catalog.
+// office is the part of an orchestrator that it has whether or not it leads: its settings, secrets and catalog.
 type office struct {
 	cfg     *config.Config
 	log     *slog.Logger
@@ -39,10 +39,10 @@ type office struct {
 	worker  config.Token
 	key     config.Secret
 	counts  store.Counts
-	process prometheus.Gatherer // what an orchestrator of several tells of itself; nil: it is alone
+	process prometheus.Gatherer // the metrics of one of several orchestrators; nil: there is only one
 }
 
-// core is the part of an orchestrator that decides and answers. It holds the database.
+// core is the part of an orchestrator that decides and answers requests. It uses the database.
 type core struct {
 	store  *store.Store
 	hub    *hub.Hub
@@ -51,8 +51,8 @@ type core struct {
 	notify *notify.Dispatcher
 }
 
-// openOrchestrator opens everything up to the listener. What it opened is
-// closed by run, or at once when it fails.
+// openOrchestrator opens everything up to the listener. run closes what it opened; when openOrchestrator fails, it
+// closes that itself.
 func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *orchestrator, err error) {
 	o := &orchestrator{office: office{cfg: cfg, log: log}}
 	if err := o.prepare(a); err != nil {
@@ -71,13 +71,13 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	return o, nil
 }
 
-// open opens the database, alone or as a member whose turn it waits for.
+// open opens the database. A member of several orchestrators waits here for its turn to lead.
 func (c *core) open(ctx context.Context, o *office, replica string) (err error) {
 	c.store, err = store.Open(ctx, o.cfg.Server.Database, store.Options{Log: o.log, Exclusive: true, Replica: replica, Counts: &o.counts})
 	return err
 }
 
-// build makes all that stands on the database, which is closed when that fails.
+// build makes the parts that use the database. When it fails, it closes the database.
 func (c *core) build(ctx context.Context, o *office, replica string, standby bool) (err error) {
 	defer func() {
 		if err != nil {
@@ -119,8 +119,7 @@ func sinksOf(cfg *config.Config) (sinks []svc.Sink) {
 	return sinks
 }
 
-// prepare makes what the first start makes: the data dir, the tokens, the
-// signing key and the catalog.
+// prepare makes what the first start needs: the data dir, the tokens, the signing key and the catalog.
 func (o *office) prepare(a *app) error {
 	dir := o.cfg.DataDir
 	var warnings []string
@@ -156,7 +155,7 @@ func (o *office) prepare(a *app) error {
 	return nil
 }
 
-// facts is what the API tells of the catalog.
+// facts returns what the API reports of the catalog.
 func (o *office) facts() []server.ProviderInfo {
 	var out []server.ProviderInfo
 	for _, e := range o.catalog.Current().Entries() {
@@ -170,7 +169,7 @@ func (o *office) facts() []server.ProviderInfo {
 	return out
 }
 
-// untilDrained ends with ctx, or when the orchestrator is told to hand over and end.
+// untilDrained returns a context that ends with ctx, or when the orchestrator is drained.
 func (o *orchestrator) untilDrained(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
@@ -184,13 +183,14 @@ func (o *orchestrator) untilDrained(ctx context.Context) (context.Context, conte
 	return ctx, stop
 }
 
-// run serves until ctx ends. The listeners close first, then the engine stops, then
-// the database closes: nothing is asked of a part that is gone.
+// run serves until ctx ends. The listeners close first, then the engine stops, then the database closes: no part is
+// used after it has closed.
 func (o *orchestrator) run(ctx context.Context) error {
 	return o.core.run(ctx, &o.office, o.server.Run)
 }
 
-// run keeps the core going while serve does, which ends with ctx or when a part breaks; then the rest ends and the database is closed.
+// run runs the core while serve runs, which ends with ctx or when a part fails. Then the other parts end and the
+// database is closed.
 func (c *core) run(ctx context.Context, o *office, serve func(context.Context) error) (err error) {
 	defer func() { err = errors.Join(err, c.store.Close()) }()
 	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
@@ -214,7 +214,7 @@ func (c *core) run(ctx context.Context, o *office, serve func(context.Context) e
 		defer stopInner()
 		listening, stop := context.WithCancel(ctx)
 		defer stop()
-		context.AfterFunc(inner, stop) // a part that broke ends the listeners too
+		context.AfterFunc(inner, stop) // a part that failed ends the listeners too
 		return serve(listening)
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
@@ -223,8 +223,8 @@ func (c *core) run(ctx context.Context, o *office, serve func(context.Context) e
 	return nil
 }
 
-// shutdownLimit is how long a shutdown waits for a database that does not
-// answer: requests in flight are drained, and the engine writes what it knows.
+// shutdownLimit is how long a shutdown waits for a database that does not answer. In that time requests in flight are
+// finished, and the engine writes what it holds in memory.
 const shutdownLimit = 8 * time.Second
 
 func (c *core) boundShutdown(log *slog.Logger, ended <-chan struct{}) {

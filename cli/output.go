@@ -8,12 +8,12 @@ import (
 	"svc/safetext"
 )
 
-// view says how the records of a noun are shown.
+// view describes how the records of a noun are printed.
 type view[T any] struct {
 	columns []column[T]
 	name    func(T) string  // its shortest name, for -o name
 	fields  func(T) []field // everything about one record
-	empty   string          // said instead of an empty table
+	empty   string          // printed instead of an empty table
 }
 
 // column is one column of a table.
@@ -21,10 +21,10 @@ type column[T any] struct {
 	head string
 	cell func(T) string
 	tone func(T) tone // nil: plain
-	flex bool         // is shortened when the window is narrow
+	flex bool         // is shortened when the terminal is narrow
 }
 
-// viewOf shows records by the part of them that a view is of.
+// viewOf makes a view of T from a view of a part of T.
 func viewOf[T, U any](v view[U], part func(T) U) view[T] {
 	out := view[T]{empty: v.empty, name: func(t T) string { return v.name(part(t)) }}
 	for _, c := range v.columns {
@@ -40,10 +40,10 @@ func viewOf[T, U any](v view[U], part func(T) U) view[T] {
 	return out
 }
 
-// field is one line about a record. An empty text is left out.
+// field is one line about a record. A field with an empty text is not printed.
 type field struct{ label, text string }
 
-// tone is a colour by its meaning.
+// tone is the meaning of a colour.
 type tone int
 
 const (
@@ -54,7 +54,7 @@ const (
 	dim
 )
 
-// printList answers with records in the form that was asked for.
+// printList prints records in the form of the --output flag.
 func printList[T any](a *app, v view[T], items []T) error {
 	switch a.output {
 	case "json":
@@ -85,7 +85,7 @@ func printList[T any](a *app, v view[T], items []T) error {
 	return nil
 }
 
-// printOne answers with one record, everything about it.
+// printOne prints everything about one record.
 func printOne[T any](a *app, v view[T], item T) error {
 	if a.output != "table" {
 		return printMachine(a, v, item)
@@ -94,7 +94,7 @@ func printOne[T any](a *app, v view[T], item T) error {
 	return nil
 }
 
-// printDone answers with a record that was changed: a line for a person.
+// printDone prints a record that a command changed: for a person, one line.
 func printDone[T any](a *app, v view[T], item T, format string, args ...any) error {
 	if a.output != "table" {
 		return printMachine(a, v, item)
@@ -146,19 +146,19 @@ func (a *app) printFields(fields []field) {
 	}
 }
 
-// indented is a text of several lines, of which only the first begins at the
-// margin: none can pass for a line of ours.
+// indented returns a text of several lines in which every line but the first is indented. So a text from elsewhere
+// cannot imitate a line of svc.
 func indented(text string, by int) safetext.Text {
 	return safetext.Text(strings.ReplaceAll(string(safetext.Lines(text)), "\n", "\n"+strings.Repeat(" ", by)))
 }
 
-// note tells a person something that is no part of the answer.
+// note prints a message for the user that is no part of the answer.
 func (a *app) note(format string, args ...any) {
 	a.err.printf(format+"\n", args...)
 }
 
-// awayOnce tells that the orchestrator is away: once for each time that it goes, not for each attempt to reach it.
-// Nil: it is back.
+// awayOnce prints that the orchestrator cannot be reached: once for each time that it goes away, not for each attempt
+// to reach it. A nil error means that it is reachable again.
 func (a *app) awayOnce(err error) {
 	if err != nil && !a.away {
 		a.note("the orchestrator is away; waiting for it")
@@ -166,8 +166,7 @@ func (a *app) awayOnce(err error) {
 	a.away = err != nil
 }
 
-// when is an instant: how long ago on a terminal, RFC 3339 elsewhere. None is
-// empty.
+// when formats an instant: how long ago on a terminal, RFC 3339 elsewhere. It is empty for nil.
 func (a *app) when(t *svc.Time) string {
 	switch {
 	case t == nil:
@@ -178,7 +177,7 @@ func (a *app) when(t *svc.Time) string {
 	return age(svc.TimeOf(a.now()).Sub(*t))
 }
 
-// whenExactly is both, for the page about one record.
+// whenExactly formats an instant in both forms, for the page about one record.
 func (a *app) whenExactly(t *svc.Time) string {
 	if t == nil || !a.human() {
 		return a.when(t)

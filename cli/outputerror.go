@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// outputError is an answer that could not be written: the disk is full, or nobody takes it any more.
+// outputError means that the answer could not be written: the disk is full, or the reader has closed the pipe.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string { return fmt.Sprintf("write the output: %v", e.err) }
 func (e *outputError) Unwrap() error { return e.err }
 
-// explain is for a person: what became of the answer, not what was asked for it.
+// explain returns the problem as it is printed. It is about the output only: the command itself may have succeeded.
 func (e *outputError) explain() problem {
 	p := problem{what: "the output could not be written", why: e.err.Error(), exit: exitFailed, err: e}
 	var number syscall.Errno
@@ -26,7 +26,7 @@ func (e *outputError) explain() problem {
 	return p
 }
 
-// outputWriter tells errors of the output from those of what is copied to it.
+// outputWriter marks the errors of writing, so that they can be told apart from errors of reading.
 type outputWriter struct{ to io.Writer }
 
 func (w outputWriter) Write(b []byte) (int, error) {

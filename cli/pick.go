@@ -13,8 +13,8 @@ import (
 // demoProvider is the scripted agent that every installation has.
 const demoProvider = "demo"
 
-// pickProvider is the provider of a new run. What the person said wins, then the project's, then that of [runs], then the only
-// tool that some host has, then the demo.
+// pickProvider returns the provider of a new run. The order is: the flag, the project's, that of [runs], the only
+// tool that some host has, the demo.
 func (a *app) pickProvider(ctx context.Context, c *api.Client, p svc.Project, asked string, interactive bool) (string, error) {
 	list, err := c.Providers(ctx)
 	if err != nil {
@@ -52,7 +52,8 @@ func (a *app) namedProvider(list []api.Provider, p svc.Project, asked string) (s
 	return a.onlyTool(list, p)
 }
 
-// onlyTool is the tool that a person means who named none.
+// onlyTool returns the tool to use when the user named none: the only one that is available, or the demo when there
+// is none.
 func (a *app) onlyTool(list []api.Provider, p svc.Project) (string, error) {
 	tools := availableTools(list)
 	switch {
@@ -71,8 +72,8 @@ func (a *app) onlyTool(list []api.Provider, p svc.Project) (string, error) {
 	}
 }
 
-// availableTools are the agents that some host has, in the order of the catalog: of a tool with two modes the one that works
-// through a prompt, when it is there. The demo is none.
+// availableTools returns the agents that some host has, in the order of the catalog. Of a tool with two modes it
+// returns the mode that takes a prompt, if that is available. The demo does not count.
 func availableTools(list []api.Provider) []string {
 	var ids []string
 	for _, p := range list {
@@ -99,7 +100,7 @@ func has(list []api.Provider, id string) bool {
 	return slices.ContainsFunc(list, func(p api.Provider) bool { return p.ID == id })
 }
 
-// projectWord names a project in a command; one that is not made yet has no name.
+// projectWord returns a project's name for use in a command. A project that was not made yet has no name.
 func projectWord(p svc.Project) string {
 	if p.Slug == "" {
 		return "PROJECT"

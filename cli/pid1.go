@@ -8,15 +8,14 @@ import (
 	"syscall"
 )
 
-// passedOn are the signals that PID 1 gives to its command: those by which a
-// container or a person ends it, and those that a Go program can act on.
+// passedOn are the signals that PID 1 forwards to its command: those with which a container or a user ends it, and
+// those that a Go program can handle.
 var passedOn = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// runAsInit does the duties of PID 1, as which svc runs in a container without
-// an init: every orphan becomes its child, and stays as a zombie until it is
-// waited for. Waiting for any child would take exit statuses from those who
-// wait for theirs, so the command itself runs in a child, and this process does
-// nothing else. It returns the exit code of the command.
+// runAsInit does the duties of PID 1, for a container that starts svc without an init. Every orphan becomes a child
+// of PID 1 and stays a zombie until PID 1 waits for it. But a process that waits for any child would take the exit
+// statuses that other parts of the program wait for. So the command itself runs in a child, and this process only
+// forwards signals and reaps. It returns the exit code of the command.
 func runAsInit(args []string) int {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn...)
@@ -39,8 +38,7 @@ func runAsInit(args []string) int {
 	return reapUntil(child)
 }
 
-// reapUntil collects children until the given one has ended, and returns its
-// exit code as a shell would.
+// reapUntil waits for children until the given one has ended, and returns that one's exit code as a shell would.
 func reapUntil(child int) int {
 	for {
 		var status syscall.WaitStatus

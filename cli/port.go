@@ -47,8 +47,7 @@ func listenProblem(ctx context.Context, cfg *config.Config, err error) error {
 	return err
 }
 
-// isOrchestrator says whether what listens on a port of this machine answers
-// like an orchestrator.
+// isOrchestrator reports whether the program that listens on a port of this machine answers like an orchestrator.
 func isOrchestrator(ctx context.Context, port int) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -65,9 +64,8 @@ func isOrchestrator(ctx context.Context, port int) bool {
 	return res.StatusCode == http.StatusUnauthorized && res.Header.Get("X-Request-Id") != ""
 }
 
-// portHolder names the process that listens on a TCP port, as far as /proc
-// tells; empty when it does not, as on other systems and for processes of
-// other users.
+// portHolder names the process that listens on a TCP port, as far as /proc shows it. It is empty when /proc does not,
+// as on other systems and for processes of other users.
 func portHolder(port int) string {
 	inodes := map[string]bool{}
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {

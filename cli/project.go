@@ -40,7 +40,7 @@ func (a *app) projectView() view[svc.Project] {
 	}
 }
 
-// isolationWord is empty for a project without working copies.
+// isolationWord returns how a project's working copies are made; empty for a project without them.
 func isolationWord(p svc.Project) string {
 	if !p.Isolates() {
 		return ""
@@ -48,7 +48,7 @@ func isolationWord(p svc.Project) string {
 	return string(p.Isolation)
 }
 
-// doneWords is empty for what is the default.
+// doneWords returns what makes the project's tasks done; empty for the default.
 func doneWords(p svc.Project) string {
 	if p.DoneWhen == svc.DoneCompleted {
 		return ""
@@ -92,7 +92,7 @@ func (a *app) projectShow() *cobra.Command {
 	})
 }
 
-// projectFlags are what a person may set.
+// projectFlags are the settings of a project that flags can set.
 type projectFlags struct {
 	name, slug, description, cwd, provider, model, maxRuns string
 	repo, base, isolation, setup, setupTimeout, doneWhen   string
@@ -115,7 +115,7 @@ func (f *projectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().Var(newChoice(&f.doneWhen, "", "completed", "landed"), "done-when", "what makes a task done by itself: `WHAT` is completed or landed")
 }
 
-// source is what the flags say about working copies.
+// source returns the settings about working copies that were given as flags.
 func (f *projectFlags) source(cmd *cobra.Command) api.Source {
 	s := api.Source{
 		Repo: given(cmd, "repo", f.repo), Base: given(cmd, "base", f.base), Isolation: given(cmd, "isolation", f.isolation),
@@ -127,7 +127,7 @@ func (f *projectFlags) source(cmd *cobra.Command) api.Source {
 	return s
 }
 
-// limit is what --max-runs says.
+// limit parses --max-runs.
 func (f *projectFlags) limit() (api.Opt[int], error) {
 	switch n, err := strconv.Atoi(f.maxRuns); {
 	case f.maxRuns == "":
@@ -141,7 +141,7 @@ func (f *projectFlags) limit() (api.Opt[int], error) {
 	}
 }
 
-// given is a flag's value when the flag was given.
+// given returns a flag's value, or an unset Opt when the flag was not given.
 func given(cmd *cobra.Command, flag, value string) api.Opt[string] {
 	if cmd.Flags().Changed(flag) {
 		return api.Some(value)
@@ -180,21 +180,21 @@ func (a *app) projectCreate() *cobra.Command {
 	return a.both(cmd)
 }
 
-// noteUnknownProvider says that a project's default is in no catalog. That is not refused: a project may be described before the host joins that has
-// the tool. Its runs are refused until then.
+// noteUnknownProvider warns that no catalog has a project's default provider. That is allowed, because a project may
+// be set up before the host with that tool joins. Until then its runs are refused.
 func (a *app) noteUnknownProvider(ctx context.Context, c *api.Client, id string) {
 	if id == "" || slices.Contains(provider.StandardIDs(), id) {
 		return
 	}
 	list, err := c.Providers(ctx)
-	if err != nil || has(list, id) { // the change is made, whatever can be said of it
+	if err != nil || has(list, id) { // the change was made already, so an error here is ignored
 		return
 	}
 	a.note("warning: no catalog has the provider %q: runs of this project are refused until one has; `%s provider list` shows what there is", id, a.self())
 }
 
-// projectFolder is the folder of a new project: what the person says, else the current one when runs go to this machine. --cwd ""
-// leaves it open.
+// projectFolder returns the folder of a new project: the one of --cwd, else the current one when runs go to this
+// machine. --cwd "" sets no folder.
 func (a *app) projectFolder(ctx context.Context, c *api.Client, said api.Opt[string]) (api.Opt[string], error) {
 	if said.Set {
 		dir, err := a.fullPath(ctx, c, "", said.Value)

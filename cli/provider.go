@@ -34,7 +34,7 @@ func (a *app) providerView() view[api.Provider] {
 	}
 }
 
-// modeWord is the mode of an entry whose tool has two.
+// modeWord returns the mode of an entry whose tool has two modes.
 func modeWord(p api.Provider) string {
 	if p.Interactive {
 		return "interactive mode of " + p.Tool
@@ -42,8 +42,8 @@ func modeWord(p api.Provider) string {
 	return ""
 }
 
-// continuesWord says whether the tool can go on with a conversation: on all hosts that have it, on some, or, while none has it, as
-// the orchestrator's own catalog says.
+// continuesWord reports whether the tool can continue a conversation: on all hosts that have the tool, or on some.
+// When no host has it, the orchestrator's own catalog decides.
 func continuesWord(p api.Provider) string {
 	have, can := 0, 0
 	for _, h := range p.Hosts {
@@ -95,7 +95,7 @@ func (a *app) providerList() *cobra.Command {
 	return a.reading(cmd)
 }
 
-// finding is what the doctor found out about a provider.
+// finding is the result of a check of one provider.
 type finding struct {
 	Provider  string `json:"provider"`
 	Binary    string `json:"binary"`
@@ -142,12 +142,12 @@ func findingView() view[finding] {
 	}
 }
 
-// whatToDo is the end of the reason; the PATH before it is the same for all.
+// whatToDo returns the last part of the reason. The part before it is the PATH, which is the same for all.
 func (f finding) whatToDo() string {
 	if f.Available && f.AsksTrust {
 		return "attach to its first run in each new folder: it asks whether the folder is trusted"
 	}
-	reason := strings.TrimSuffix(f.Reason, "; run: svc provider doctor "+f.Provider) // this is the doctor
+	reason := strings.TrimSuffix(f.Reason, "; run: svc provider doctor "+f.Provider) // the user has just called that
 	if i := strings.LastIndex(reason, "; "); i >= 0 && reason == f.Reason {
 		return reason[i+2:]
 	}
@@ -181,7 +181,7 @@ func (a *app) providerDoctor() *cobra.Command {
 			}
 			if slices.ContainsFunc(findings, func(f finding) bool { return !f.Available && !f.Optional }) {
 				if a.output == "table" {
-					self, _ := os.Executable() // it was found just now
+					self, _ := os.Executable() // examine has found it before
 					a.note("looked in PATH %s", a.searchPath(self))
 				}
 				return exitCode(exitFailed)
@@ -193,7 +193,7 @@ func (a *app) providerDoctor() *cobra.Command {
 	return a.answering(cmd)
 }
 
-// examine probes the catalog of this machine, or one provider of it.
+// examine probes all providers of this machine's catalog, or one of them.
 func (a *app) examine(ctx context.Context, only []string) ([]finding, error) {
 	cfg, err := a.config()
 	if err != nil {
@@ -232,7 +232,7 @@ func (a *app) examine(ctx context.Context, only []string) ([]finding, error) {
 	return findings, ctx.Err()
 }
 
-// askWorkerToProbe makes the workers that run on this data directory look for their tools again.
+// askWorkerToProbe asks the workers that run on this data directory to look for their tools again.
 func (a *app) askWorkerToProbe() error {
 	cfg, err := a.config()
 	if err != nil {

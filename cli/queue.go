@@ -14,7 +14,7 @@ import (
 	"svc/api"
 )
 
-// waitingRun is a pending run and, when it was asked for, why it waits.
+// waitingRun is a pending run and, with --why, the reasons for which it waits.
 type waitingRun struct {
 	svc.RunSummary
 	Waiting *svc.Waiting `json:"waiting,omitempty"`
@@ -91,8 +91,8 @@ func placeOf(w *svc.Waiting) string {
 	return strconv.Itoa(*w.Position)
 }
 
-// whyWaits is the wait in a line: what holds the run back, else how many hosts
-// do not take it and why.
+// whyWaits describes the wait in one line: the reasons that hold the run back, else how many hosts do not take it,
+// and why.
 func whyWaits(r svc.Run, w *svc.Waiting) string {
 	if w == nil {
 		return "it was just placed"
@@ -122,7 +122,7 @@ func whyWaits(r svc.Run, w *svc.Waiting) string {
 		words = append(words, fmt.Sprintf("%s: %s", count(n, "host"), text))
 	}
 	slices.Sort(words)
-	if more := w.HostsTotal - len(w.Hosts); more > 0 { // only some of many are explained
+	if more := w.HostsTotal - len(w.Hosts); more > 0 { // only some of many hosts have a reason in the answer
 		words = append(words, count(more, "host")+" more")
 	}
 	return strings.Join(words, ", ")
@@ -167,7 +167,7 @@ func (a *app) runRelease() *cobra.Command {
 	}, api.Null[svc.Time](), "released")
 }
 
-// runWait is a command that gives each run that is named the same not_before.
+// runWait completes a command that sets the same not_before on each run that is named.
 func (a *app) runWait(cmd *cobra.Command, notBefore api.Opt[svc.Time], done string) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = takes("RUN…"), a.completesUpTo(math.MaxInt, runNames)
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {

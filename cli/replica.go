@@ -80,7 +80,7 @@ func replicaIDs(ctx context.Context, c *api.Client) []string {
 	var out []string
 	for r, err := range c.AllReplicas(ctx) {
 		if err != nil {
-			break // what was read so far is offered
+			break // the ids that were read so far are offered
 		}
 		if r.State != svc.ReplicaGone {
 			out = append(out, cobra.CompletionWithDesc(r.ID, string(r.State)))

@@ -11,12 +11,12 @@ import (
 	"svc/safetext"
 )
 
-// A person names a record by its id, by a unique prefix of it, or by the name
+// Users name a record by its id, by a unique prefix of the id, or by the name
 // that the noun has besides: a project's slug, a task's number such as
-// CHECKOUT-12, a host's name, a run's session. A task's number stands for its
-// newest run where a run is asked for.
+// CHECKOUT-12, a host's name, a run's session. Where a run is expected, a task's
+// number refers to its active or newest run.
 
-// candidate is a record that a reference may mean.
+// candidate is a record that a reference may refer to.
 type candidate struct{ id, name, about string }
 
 func (a *app) project(ctx context.Context, c *api.Client, ref string) (svc.Project, error) {
@@ -73,8 +73,8 @@ func runCandidate(r svc.RunSummary) candidate {
 	return candidate{r.ID, r.SessionName, fmt.Sprintf("%s %s, %s, %s", r.TaskRef(), r.TaskTitle, r.Provider, r.Status)}
 }
 
-// newestRun is the run that a task stands for: the one that is active, else the newest. Among several active
-// ones it does not choose.
+// newestRun returns the run that a task refers to: its active run, else its newest. When several are active, it
+// returns an error.
 func (a *app) newestRun(ctx context.Context, c *api.Client, w svc.WorkItem) (svc.Run, error) {
 	active, err := c.Runs(ctx, svc.RunFilter{TaskID: w.ID, Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: mostShown + 1})
 	switch {
@@ -90,7 +90,7 @@ func (a *app) newestRun(ctx context.Context, c *api.Client, w svc.WorkItem) (svc
 	return c.Run(ctx, w.NewestRun.ID)
 }
 
-// find looks through all records of a noun. A whole name wins over a prefix.
+// find returns the record that ref refers to. A full name takes precedence over a prefix.
 func find[T any](ref, noun string, all iter.Seq2[T, error], of func(T) candidate) (T, error) {
 	var none T
 	if ref == "" {
@@ -118,7 +118,7 @@ func find[T any](ref, noun string, all iter.Seq2[T, error], of func(T) candidate
 	return none, ambiguous(noun, ref, fits, of)
 }
 
-// mostShown bounds the candidates that a message lists.
+// mostShown bounds the candidates in an error message.
 const mostShown = 10
 
 func ambiguous[T any](noun, ref string, fits []T, of func(T) candidate) error {
@@ -149,7 +149,7 @@ func orMissing(err error, noun, ref string) error {
 	return err
 }
 
-// collect reads a whole list.
+// collect reads all items of a list.
 func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
 	var items []T
 	for item, err := range all {
@@ -161,7 +161,7 @@ func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
 	return items, nil
 }
 
-// first reads at most n of a list; 0 means all.
+// first reads at most n items of a list; 0 means all.
 func first[T any](all iter.Seq2[T, error], n int) ([]T, error) {
 	var items []T
 	for item, err := range all {
@@ -175,13 +175,14 @@ func first[T any](all iter.Seq2[T, error], n int) ([]T, error) {
 	return items, nil
 }
 
-// shortRun is the part of a run's id that its session is named after.
+// shortRun returns the part of a run's id that is in its session's name.
 func shortRun(id string) string { return id[:8] }
 
-// shortRecent is the part of an id by which it differs from those that were made in the same minute: its end. Run ids begin at random, these do not.
+// shortRecent returns the end of an id. Ids that were made in the same minute differ only there. (The ids of runs
+// begin with random characters, so shortRun can use the beginning.)
 func shortRecent(id string) string { return id[len(id)-8:] }
 
-// short is an id as a table shows it: cut for a person, whole for a program.
+// short returns an id as a table shows it: shortened by cut on a terminal, in full elsewhere.
 func (a *app) short(id string, cut func(string) string) string {
 	if a.human() && svc.IsID(id) {
 		return cut(id)

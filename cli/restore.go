@@ -40,8 +40,8 @@ where the settings say; PostgreSQL must be empty. A restore that was interrupted
 	return cmd
 }
 
-// restore unpacks and checks everything beside the place where it belongs; then
-// it is only moved. The database comes last: where it is, everything is.
+// restore unpacks and checks everything in a folder of the data dir, and then only moves the files to their places.
+// The database is restored last, so where there is a database, everything else is there too.
 func (a *app) restore(ctx context.Context, file string, replace bool) error {
 	cfg, err := a.config()
 	if err != nil {
@@ -88,8 +88,8 @@ func (a *app) restore(ctx context.Context, file string, replace bool) error {
 	return nil
 }
 
-// unpack extracts a backup. What `svc backup` wrote before it took more than the
-// database is a database itself.
+// unpack extracts a backup. Old versions of `svc backup` wrote only the database: such a file is an SQLite database,
+// not an archive.
 func unpack(ctx context.Context, file, into string) (backup.Manifest, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -112,8 +112,7 @@ func unpack(ctx context.Context, file, into string) (backup.Manifest, error) {
 	return backup.Manifest{Files: []backup.File{{Name: backupDatabase, Size: n}}}, nil
 }
 
-// restoreSettings puts the files of settings where there are none, and reads the
-// settings as they are then.
+// restoreSettings restores the files of settings that do not exist yet, and then reads the settings.
 func (a *app) restoreSettings(cfg *config.Config, m backup.Manifest, unpacked string) (*config.Config, error) {
 	for _, name := range []string{settingsFile, catalogFile} {
 		if n, _ := m.Bytes(name); n == 0 {
@@ -131,7 +130,7 @@ func (a *app) restoreSettings(cfg *config.Config, m backup.Manifest, unpacked st
 	return a.config()
 }
 
-// restoredPath is where a file of a backup belongs; empty: it is not simply moved.
+// restoredPath returns where a file of a backup belongs; empty: the file is not restored by moving it.
 func restoredPath(cfg *config.Config, name string) string {
 	if below, ok := strings.CutPrefix(name, backupRelay+"/"); ok {
 		return filepath.Join(cfg.RelayDir(), filepath.FromSlash(below))
@@ -144,7 +143,7 @@ func restoredPath(cfg *config.Config, name string) string {
 	return ""
 }
 
-// makeRoom finds what is in the way, and moves it aside if that was asked for.
+// makeRoom finds existing files that would be overwritten, and moves them aside if replace is set.
 func (a *app) makeRoom(ctx context.Context, cfg *config.Config, m backup.Manifest, replace bool) error {
 	var inTheWay []string
 	for _, f := range m.Files {
@@ -173,8 +172,8 @@ func (a *app) makeRoom(ctx context.Context, cfg *config.Config, m backup.Manifes
 	return store.Vacant(ctx, cfg.Server.Database)
 }
 
-// moveAside takes files out of the way; of the relayed logs all, since those of
-// another database belong to no run.
+// moveAside moves files to a folder of their own. Of the relayed logs it moves all, because logs of another database
+// belong to no run.
 func (a *app) moveAside(cfg *config.Config, files []string) error {
 	aside := filepath.Join(cfg.DataDir, "replaced-"+a.now().UTC().Format("20060102T150405Z"))
 	if err := os.Mkdir(aside, 0o700); err != nil {
@@ -196,7 +195,7 @@ func (a *app) moveAside(cfg *config.Config, files []string) error {
 	return nil
 }
 
-// differs says whether there is something other than a file of this hash.
+// differs reports whether there is anything at path other than a file with this hash.
 func differs(path, hash string) bool {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,8 +12,8 @@ import (
 	"svc/api"
 )
 
-// runWord is a run's state in one word: that it waits for a person, or is being
-// stopped, counts more than that it runs.
+// runWord returns a run's state in one word. That it waits for a person, or is being stopped, takes precedence over
+// its status.
 func runWord(r svc.Run) string {
 	switch {
 	case r.NeedsInput && r.Status == svc.RunRunning:
@@ -40,7 +40,7 @@ func runTone(r svc.Run) tone {
 	}
 }
 
-// runNote is what is worth saying about a run in a table.
+// runNote returns the text for a run's NOTE column: its progress, its hint, or how it ended.
 func runNote(r svc.Run) string {
 	switch {
 	case r.Status.Active() && r.ProgressMessage != nil:
@@ -91,8 +91,8 @@ func hostName(hosts map[string]svc.Host, id *string) string {
 	return *id
 }
 
-// whereItRuns is a run's host, and of one that has not ended whether the host can still be asked: what is shown of the run is
-// as old as the host's last word.
+// whereItRuns returns the name of a run's host. For an active run it adds whether the host is offline or not
+// connected, because the state of the run is then as old as the host's last report.
 func whereItRuns(hosts map[string]svc.Host, r svc.Run) string {
 	name := hostName(hosts, r.HostID)
 	if r.HostID == nil || !r.Status.Active() {
@@ -136,7 +136,7 @@ func (a *app) runFields(r svc.Run, hosts map[string]svc.Host) []field {
 	return fields
 }
 
-// folderOf is where a run works, as far as it is known here.
+// folderOf describes the folder in which a run works, as far as the orchestrator has it.
 func folderOf(r svc.Run) string {
 	switch {
 	case r.WorkspaceID != nil && r.Cwd == "":
@@ -166,7 +166,7 @@ func progress(r svc.Run) string {
 	return *r.ProgressMessage
 }
 
-// hostsByID are the hosts whose names tables show instead of ids.
+// hostsByID reads all hosts, so that tables can show their names.
 func hostsByID(ctx context.Context, c *api.Client) (map[string]svc.Host, error) {
 	byID := map[string]svc.Host{}
 	for h, err := range c.AllHosts(ctx) {
@@ -251,7 +251,7 @@ func (a *app) runFilter(ctx context.Context, c *api.Client, project, task, host 
 	return f, nil
 }
 
-// printRuns asks for the names of hosts only when someone will read them.
+// printRuns prints runs. It reads the names of hosts only for a table, which shows them.
 func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.RunSummary) error {
 	var hosts map[string]svc.Host
 	if a.output == "table" && len(runs) > 0 {

@@ -12,7 +12,7 @@ import (
 	"svc/api"
 )
 
-// commentView is how comments are shown.
+// commentView describes how comments are printed.
 func (a *app) commentView() view[svc.Comment] {
 	return view[svc.Comment]{
 		empty: "no comments; svc run comment RUN FILE:LINE TEXT makes one",
@@ -27,7 +27,7 @@ func (a *app) commentView() view[svc.Comment] {
 	}
 }
 
-// commentState is a comment's state, and why it is not known to have arrived.
+// commentState returns a comment's state and, when its delivery is not confirmed, the state and reason of that.
 func commentState(c svc.Comment) string {
 	if c.DeliveryReason == "" {
 		return string(c.State)
@@ -35,7 +35,7 @@ func commentState(c svc.Comment) string {
 	return string(c.State) + ", " + messageState(svc.Message{State: c.Delivery, Reason: c.DeliveryReason})
 }
 
-// commentPlace is where a comment's lines are now.
+// commentPlace returns where a comment's lines are in the newest checkpoint.
 func commentPlace(c svc.Comment) string {
 	place := c.Path
 	if c.Line != nil {
@@ -108,7 +108,7 @@ func (a *app) runComment() *cobra.Command {
 	return a.both(cmd)
 }
 
-// parsePlace reads FILE, FILE:LINE or FILE:LINE-LINE. A name may have colons of its own.
+// parsePlace parses FILE, FILE:LINE or FILE:LINE-LINE. FILE may have colons too.
 func parsePlace(text string) (path string, line, end *int, err error) {
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {
@@ -137,7 +137,7 @@ func (a *app) listComments(ctx context.Context, c *api.Client, w svc.Workspace) 
 	return printList(a, a.commentView(), all)
 }
 
-// theComment finds a comment by its id or a part of it.
+// theComment finds a comment by its id or a part of the id.
 func (a *app) theComment(ctx context.Context, c *api.Client, w svc.Workspace, ref string) (svc.Comment, error) {
 	all, err := collect(c.AllComments(ctx, w.ID))
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *app) theComment(ctx context.Context, c *api.Client, w svc.Workspace, re
 	return pickComment(all, ref)
 }
 
-// pickComment is the one comment whose id begins or ends with ref.
+// pickComment returns the only comment whose id begins or ends with ref.
 func pickComment(all []svc.Comment, ref string) (svc.Comment, error) {
 	var found []svc.Comment
 	for _, c := range all {

@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// TestCommentsOfOneMinuteAreToldApart makes comments in a row, whose ids begin alike.
+// TestCommentsOfOneMinuteAreToldApart makes several comments at once, so that their ids have the same beginning.
 func TestCommentsOfOneMinuteAreToldApart(t *testing.T) {
 	t.Parallel()
 	all := []svc.Comment{{ID: svc.NewID()}, {ID: svc.NewID()}, {ID: svc.NewID()}}

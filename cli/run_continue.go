@@ -47,7 +47,7 @@ func (a *app) runContinue() *cobra.Command {
 	return a.both(cmd)
 }
 
-// conversationWords is a run's conversation, and whether it is one of before.
+// conversationWords returns a conversation's id, and whether the run continues an earlier conversation.
 func conversationWords(c svc.Conversation) string {
 	switch c.Resumed {
 	case svc.ResumedYes:

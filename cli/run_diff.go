@@ -62,7 +62,7 @@ func (a *app) runDiff() *cobra.Command {
 	return a.both(cmd)
 }
 
-// changedFiles is how the files of a change are shown.
+// changedFiles describes how the files of a change are printed.
 var changedFiles = view[svc.ChangedFile]{
 	empty: "nothing has changed",
 	name:  func(f svc.ChangedFile) string { return f.Path },
@@ -81,7 +81,7 @@ func lineWords(f svc.ChangedFile, lines int) string {
 	return fmt.Sprint(lines)
 }
 
-// fileWords is a file's name, with the one it had and a mode that changed.
+// fileWords returns a file's name, with its former name and a change of its mode.
 func fileWords(f svc.ChangedFile) string {
 	words := f.Path
 	if f.OldPath != "" {
@@ -122,7 +122,7 @@ func (a *app) diffStat(ctx context.Context, c *api.Client, w svc.Workspace, q ap
 	return nil
 }
 
-// page shows a text through the user's pager.
+// page shows a text with the user's pager.
 func (a *app) page(ctx context.Context, write func(io.Writer) error) error {
 	pager := a.getenv("PAGER")
 	if pager == "" {
@@ -133,7 +133,7 @@ func (a *app) page(ctx context.Context, write func(io.Writer) error) error {
 		return write(a.out.raw())
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
-	cmd.Env = append([]string{"LESS=FRX", "LV=-c"}, a.env...) // less passes colours, and ends by itself when all fits
+	cmd.Env = append([]string{"LESS=FRX", "LV=-c"}, a.env...) // less keeps colours, and ends by itself when the text fits on the screen
 	cmd.Stdout, cmd.Stderr = a.out.raw(), a.err.raw()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -144,13 +144,13 @@ func (a *app) page(ctx context.Context, write func(io.Writer) error) error {
 	}
 	err = write(in)
 	if errors.Is(err, syscall.EPIPE) {
-		err = nil // the reader has seen enough
+		err = nil // the user has closed the pager
 	}
 	_ = in.Close()
 	return errors.Join(err, cmd.Wait())
 }
 
-// diffColours colours the lines of a patch by what they begin with.
+// diffColours colours the lines of a patch by their first characters.
 type diffColours struct {
 	to   io.Writer
 	rest []byte

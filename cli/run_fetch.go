@@ -18,12 +18,12 @@ import (
 	"svc/api"
 )
 
-// fetched is what `svc run fetch` brought.
+// fetched is the result of `svc run fetch`.
 type fetched struct {
 	Branch     string `json:"branch"`
 	Checkpoint int    `json:"checkpoint"`
 	Commit     string `json:"commit"`
-	// KeptAt is when the checkpoint was made: what the agent wrote later is not in it.
+	// KeptAt is the time of the checkpoint. It does not have what the agent wrote later.
 	KeptAt svc.Time `json:"kept_at"`
 }
 
@@ -101,7 +101,7 @@ func (a *app) fetchCheckpoint(ctx context.Context, c *api.Client, w svc.Workspac
 	return fetched{Branch: branch, Checkpoint: w.RelayedCheckpoint, Commit: commit, KeptAt: svc.TimeOf(time.Unix(unix, 0))}, err
 }
 
-// git runs git where the person stands, with their own settings.
+// git runs git in the current folder, with the user's own settings.
 func (a *app) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Env = a.env

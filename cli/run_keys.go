@@ -35,17 +35,17 @@ func (a *app) runKeys() *cobra.Command {
 	})
 }
 
-// keyNames are the names that svc knows.
+// keyNames are the names of keys that svc accepts.
 var keyNames = append([]string{"Enter"}, wire.NamedKeys...)
 
-// otherKeys are names of keys, and other spellings, that svc does not know. They are letters and digits, so a worker would
-// type them as words.
+// otherKeys matches names of keys, and other spellings, that svc does not accept. They consist of letters and digits,
+// so a worker would type them as words.
 var otherKeys = regexp.MustCompile(`(?i)^(esc|return|del|delete|ins|insert|home|end|page(up|down)|pg(up|dn)|bspace|f[0-9]{1,2}|arrow(up|down|left|right)|btab)$`)
 
-// severalKeys is more than one name without a space between.
+// severalKeys matches several names of keys without a space between them.
 var severalKeys = regexp.MustCompile(`^(?:` + strings.Join(keyNames, "|") + `){2,}$`)
 
-// checkKey refuses a word that is meant to be a key and would be typed as letters.
+// checkKey returns an error for a word that is probably meant as a key but would be typed as letters.
 func checkKey(key string) error {
 	typed := "to type the word itself: text:" + key
 	like := slices.IndexFunc(keyNames, func(name string) bool { return strings.EqualFold(name, key) && name != key })

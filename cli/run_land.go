@@ -56,7 +56,7 @@ func (a *app) runLand() *cobra.Command {
 	return a.both(cmd)
 }
 
-// land asks for a landing, waits for what comes of it and says that.
+// land requests a landing, waits for its outcome and prints it.
 func (a *app) land(ctx context.Context, c *api.Client, id string, body api.LandWorkspace) error {
 	after, err := c.Head(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *app) land(ctx context.Context, c *api.Client, id string, body api.LandW
 	return printDone(a, a.workspaceView(), w, "landed checkpoint %d into %s as %s", l.Checkpoint, l.Into, svc.ShortCommit(l.Commit))
 }
 
-// notLanded says why a landing failed and what to do about it.
+// notLanded returns an error that says why a landing failed and what to do about it.
 func (a *app) notLanded(w svc.Workspace) error {
 	l := w.Landing
 	p := &problem{what: fmt.Sprintf("checkpoint %d was not landed into %s", l.Checkpoint, l.Into), why: l.Error, exit: exitConflict}
@@ -114,7 +114,8 @@ func (a *app) notLanded(w svc.Workspace) error {
 	return p
 }
 
-// awaitLanding follows the workspace's events until its landing is settled. The place in the journal was noted before it was asked for.
+// awaitLanding follows the workspace's events until its landing is settled. after is the head of the journal before
+// the landing was requested.
 func (a *app) awaitLanding(ctx context.Context, c *api.Client, w svc.Workspace, after int64) (svc.Workspace, error) {
 	asked := w.Landing.ID
 	wait := a.spin()
@@ -165,7 +166,7 @@ func (a *app) runDiscard() *cobra.Command {
 	return a.both(cmd)
 }
 
-// discard marks a workspace as not wanted, or undoes that.
+// discard marks a workspace as discarded, or with undo as kept.
 func (a *app) discard(ctx context.Context, c *api.Client, w svc.Workspace, undo bool) (err error) {
 	change, word := c.DiscardWorkspace, "discarded"
 	if undo {

@@ -76,7 +76,7 @@ func (a *app) runLogs() *cobra.Command {
 	return a.asking(cmd)
 }
 
-// copyLog prints a log, or the lines of it that match.
+// copyLog prints a log, or only its lines that match.
 func (a *app) copyLog(ctx context.Context, c *api.Client, id string, o api.LogOptions, match *regexp.Regexp) error {
 	body, err := c.Logs(ctx, id, o)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *app) copyLog(ctx context.Context, c *api.Client, id string, o api.LogOp
 	return nil
 }
 
-// logWriter shows a log on a terminal: text and its colours.
+// logWriter writes a log to a terminal: it keeps text and colours and removes other escape sequences.
 type logWriter struct {
 	to   io.Writer
 	keep *safetext.Filter
@@ -118,7 +118,7 @@ func (w *logWriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// copyLines copies the lines that match; nil: everything, as it comes.
+// copyLines copies the lines that match. With a nil match it copies everything as it comes.
 func copyLines(out io.Writer, in io.Reader, match *regexp.Regexp) error {
 	if match == nil {
 		_, err := io.Copy(out, in)
@@ -141,8 +141,8 @@ func copyLines(out io.Writer, in io.Reader, match *regexp.Regexp) error {
 	}
 }
 
-// logPlace is where a run's log was at an instant, by what the journal told of it until then: at most the interval in which
-// output is told, or what the journal no longer has, is shown too much.
+// logPlace returns the place in a run's log at an instant. It adds up the events about output until then. So it may
+// return a place that is too early: by at most the interval of those events, or by what the journal no longer has.
 func (a *app) logPlace(ctx context.Context, c *api.Client, r svc.Run, since string) (string, error) {
 	until, err := a.instant(since)
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *app) logPlace(ctx context.Context, c *api.Client, r svc.Run, since stri
 	return fmt.Sprintf("%d:%d", attempt, written), nil
 }
 
-// instant is a time as a person says it: how long ago, or when.
+// instant parses a time: how long ago it was, or the time itself.
 func (a *app) instant(text string) (svc.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return svc.TimeOf(a.now().Add(-ago)), nil

@@ -10,7 +10,7 @@ import (
 	"svc/api"
 )
 
-// messageView is how messages are shown.
+// messageView describes how messages are printed.
 func (a *app) messageView() view[svc.Message] {
 	return view[svc.Message]{
 		empty: "no messages; svc run send-message RUN TEXT sends one",
@@ -24,7 +24,7 @@ func (a *app) messageView() view[svc.Message] {
 	}
 }
 
-// messageState is where a message stands, and why.
+// messageState returns the state of a message and its reason.
 func messageState(m svc.Message) string {
 	if m.Reason == "" {
 		return string(m.State)
@@ -51,7 +51,7 @@ func (a *app) runSendMessage() *cobra.Command {
 			if body.Text, err = textOrFile(args[1]); err != nil {
 				return err
 			}
-			body.Text, body.When = strings.TrimRight(body.Text, "\n"), svc.MessageWhen(when) // a file ends with one
+			body.Text, body.When = strings.TrimRight(body.Text, "\n"), svc.MessageWhen(when) // a file ends with a newline
 			m, err := c.SendMessage(ctx, r.ID, body)
 			if err != nil {
 				return err

@@ -69,21 +69,21 @@ func (a *app) runReplay() *cobra.Command {
 	return a.asking(cmd)
 }
 
-// fetchRecording brings a recording here, into a file without a name: it is played more slowly than an orchestrator waits for
-// a reader. With a file, the error says that a part of the log is missing.
+// fetchRecording copies a recording into a file without a name, because playing it takes longer than an orchestrator
+// waits for a reader. When it returns both a file and an error, the error says that a part of the log is missing.
 func fetchRecording(ctx context.Context, c *api.Client, runID string, attempt int) (*os.File, error) {
 	f, err := os.CreateTemp("", "svc-*.cast")
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // it goes when it is closed
+	_ = os.Remove(f.Name()) // the file is deleted when it is closed
 	short := copyRecording(ctx, c, f, runID, attempt)
 	if short != nil && svc.CodeOf(short) != svc.CodeLogGone {
 		_ = f.Close()
 		return nil, short
 	}
 	size, err := f.Seek(0, io.SeekCurrent)
-	if err == nil && size == 0 && short != nil { // the code is the answer's: there is nothing at all
+	if err == nil && size == 0 && short != nil { // the code is that of the answer itself: there is no recording at all
 		err = short
 	}
 	if err == nil {
@@ -133,16 +133,16 @@ func (a *app) printRecording(cast *asciicast.Reader) error {
 	}
 }
 
-// replayPace is how fast a recording is played.
+// replayPace is the speed at which a recording is played.
 type replayPace struct {
 	speed float64
-	idle  time.Duration // the longest pause, before the speed counts; 0: any
+	idle  time.Duration // the longest pause, before it is divided by speed; 0: no limit
 }
 
-// maxSpeed is more than anyone can see.
+// maxSpeed bounds --speed. Nobody can follow a recording that is faster.
 const maxSpeed = 1000
 
-// pause is how long to wait between two moments of a recording.
+// pause returns how long to wait between two times of a recording.
 func (p replayPace) pause(from, to time.Duration) time.Duration {
 	gap := max(to-from, 0)
 	if p.idle > 0 {
@@ -151,19 +151,19 @@ func (p replayPace) pause(from, to time.Duration) time.Duration {
 	return time.Duration(float64(gap) / p.speed)
 }
 
-// Why a replay ends, besides an error.
+// errLeft means that the user ended the replay.
 var errLeft = errors.New("left")
 
-// replay plays a recording on the person's terminal, which is as it was before on every way out.
+// replay plays a recording on the user's terminal. On every return, the terminal is in the state that it had before.
 func (a *app) replay(ctx context.Context, cast *asciicast.Reader, pace replayPace, s *screen) error {
-	// --timeout was for getting here.
+	// --timeout bounds only what was done up to here.
 	held, release := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
 	cols, rows := s.size()
 	if err := s.raw(); err != nil {
 		return err
 	}
-	defer s.restore() // a panic comes by here too
+	defer s.restore() // also after a panic
 	keys := readKeys(s.in)
 	defer keys.end()
 	p := &replayer{cast: cast, pace: pace, screen: s, typed: keys.typed, draw: safetext.Terminal()}
@@ -192,7 +192,7 @@ type replayer struct {
 	buf    []byte
 }
 
-// play draws what comes when it comes. At the end the last screen stays until a key.
+// play draws the output at its times. At the end the last screen stays until a key is pressed.
 func (p *replayer) play(ctx context.Context) error {
 	now := time.Duration(0)
 	for {
@@ -221,7 +221,7 @@ func (p *replayer) play(ctx context.Context) error {
 	}
 }
 
-// wait waits, and reads the keys meanwhile.
+// wait waits for pause and handles keys meanwhile.
 func (p *replayer) wait(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -248,7 +248,7 @@ func (p *replayer) wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// exported is a recording in a file.
+// exported is the result of `svc run export`.
 type exported struct {
 	RunID string `json:"run_id"`
 	File  string `json:"file"`
@@ -285,7 +285,8 @@ func (a *app) runExport() *cobra.Command {
 	return a.both(cmd)
 }
 
-// writeRecording writes a recording to a path that must be free. The file has its name only when it is whole.
+// writeRecording writes a recording to a path at which nothing may exist. The file gets its name only when it is
+// complete.
 func writeRecording(ctx context.Context, c *api.Client, path, runID string, attempt int) (size int64, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return 0, svc.Errorf(svc.CodeConflict, "%s exists; name a new file", path)

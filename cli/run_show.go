@@ -45,7 +45,7 @@ func (a *app) runDetailView(hosts map[string]svc.Host) view[svc.RunDetail] {
 	}
 }
 
-// waiting says why a pending run is not running: a line for each host.
+// waiting says why a pending run is not running, with a line for each host.
 func (a *app) waiting(w *svc.Waiting) string {
 	if w == nil {
 		return ""
@@ -72,7 +72,7 @@ func (a *app) waiting(w *svc.Waiting) string {
 	return strings.Join(lines, "\n")
 }
 
-// whyNot spells out why a host does not take a run, and what would change it.
+// whyNot describes why a host does not take a run, and what would change that.
 func whyNot(why string) string {
 	switch why {
 	case "other_host_pinned":
@@ -108,7 +108,7 @@ func whyNot(why string) string {
 	}
 }
 
-// evidence lists the signals that made the run what it is.
+// evidence lists the signals that led to the run's status.
 func (a *app) evidence(signals []svc.Evidence) string {
 	lines := make([]string, len(signals))
 	for i, e := range signals {

@@ -8,7 +8,8 @@ import (
 	"svc"
 )
 
-// runOrders are the orders of a list of runs, by the word that --sort takes. Ties stay newest first.
+// runOrders are the orders of a list of runs, by the word that --sort takes. Runs that compare equal stay in the
+// order of the list: newest first.
 var runOrders = map[string]func(a, b svc.Run) int{
 	"created": func(a, b svc.Run) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) },
 	"started": func(a, b svc.Run) int { return later(a.StartedAt, b.StartedAt) },
@@ -24,10 +25,10 @@ var runOrders = map[string]func(a, b svc.Run) int{
 	"provider": func(a, b svc.Run) int { return strings.Compare(a.Provider, b.Provider) },
 }
 
-// runOrderWords are the words, for people.
+// runOrderWords are the words of runOrders, in the order of the help text.
 var runOrderWords = []string{"created", "started", "ended", "output", "status", "task", "title", "provider"}
 
-// sortRuns orders runs; a minus in front turns the order round.
+// sortRuns orders runs; a word that begins with a minus reverses the order.
 func sortRuns(runs []svc.RunSummary, by string) error {
 	word, reverse := strings.CutPrefix(by, "-")
 	order, ok := runOrders[word]
@@ -43,7 +44,7 @@ func sortRuns(runs []svc.RunSummary, by string) error {
 	return nil
 }
 
-// later orders the later time first, and none last.
+// later orders the later time first, and nil last.
 func later(a, b *svc.Time) int {
 	switch {
 	case a == nil && b == nil:
@@ -56,7 +57,7 @@ func later(a, b *svc.Time) int {
 	return cmp.Compare(*b, *a)
 }
 
-// runRank is how much a run's state wants to be seen: what needs someone first.
+// runRank orders the states of runs: those that need a person come first.
 func runRank(r svc.Run) int {
 	return slices.Index([]string{"needs you", "running", "stopping", "spawning", "pending", "failed", "stopped", "exited"}, runWord(r))
 }

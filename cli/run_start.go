@@ -14,7 +14,7 @@ import (
 	"svc/api"
 )
 
-// runFlags are what a person may say about a new run.
+// runFlags are the properties of a new run that flags can set.
 type runFlags struct {
 	provider, prompt, host, model, cwd, policy, workspace string
 	env                                                   pairs
@@ -108,7 +108,8 @@ func (a *app) runStart() *cobra.Command {
 	return a.both(cmd)
 }
 
-// startRun admits a run and, when asked to, waits for its end. admitted, unless nil, is called in between.
+// startRun creates a run and, if wait is set, waits for its end. It calls admitted, unless that is nil, after the run
+// was created.
 func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, wait bool, admitted func(svc.Run)) error {
 	r, err := c.CreateRun(ctx, body)
 	if err != nil {
@@ -128,10 +129,10 @@ func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, w
 	return printDone(a, a.runView(nil), r, "%s run %s with %s%s%s", begun, r.ID, r.Provider, worksWhere(ctx, c, r), why)
 }
 
-// begun says what became of a run that was just admitted: it was started when a host can take it, else it waits, and why.
+// begun describes a run that was just created: "started" when a host can take it, else "queued" with the reason.
 func (a *app) begun(ctx context.Context, c *api.Client, r svc.Run) (word, why string) {
 	if a.output != "table" {
-		return "", "" // nobody reads it
+		return "", "" // the words are printed for people only
 	}
 	d, err := c.RunDetail(ctx, r.ID)
 	if err != nil || d.Waiting == nil || len(d.Waiting.Why) == 0 && mayBeTaken(d.Waiting) {
@@ -140,12 +141,12 @@ func (a *app) begun(ctx context.Context, c *api.Client, r svc.Run) (word, why st
 	return "queued", "; it waits: " + whyWaits(r, d.Waiting)
 }
 
-// mayBeTaken says whether a host can take the run, as far as hosts are explained.
+// mayBeTaken reports whether a host can take the run. A host without an explanation counts as one that can.
 func mayBeTaken(w *svc.Waiting) bool {
 	return w.HostsTotal > len(w.Hosts) || slices.ContainsFunc(w.Hosts, func(h svc.HostWithheld) bool { return h.Why == "eligible" })
 }
 
-// worksWhere says in which folder a run works, as far as that is known before it is on a host.
+// worksWhere names the folder in which a run works, as far as it is known before the run is on a host.
 func worksWhere(ctx context.Context, c *api.Client, r svc.Run) string {
 	if filepath.IsAbs(r.Cwd) {
 		return " in " + r.Cwd
@@ -161,7 +162,8 @@ func worksWhere(ctx context.Context, c *api.Client, r svc.Run) string {
 	}
 }
 
-// newRun is the request for a run of an item in a project, with everything checked that can be. Whoever calls it says which item.
+// newRun returns the request for a run of an item in a project, after it has checked everything that can be checked.
+// The caller sets the item.
 func (a *app) newRun(ctx context.Context, c *api.Client, p svc.Project, w svc.WorkItem, f runFlags) (body api.CreateRun, err error) {
 	if body.Provider, err = a.pickProvider(ctx, c, p, f.provider, f.interactive); err != nil {
 		return body, err
@@ -200,7 +202,7 @@ func (a *app) newRun(ctx context.Context, c *api.Client, p svc.Project, w svc.Wo
 	return body, a.queueing(&body.Queueing, f)
 }
 
-// queueing is how the run waits, as far as the flags say it.
+// queueing sets the fields about waiting from the flags.
 func (a *app) queueing(q *api.Queueing, f runFlags) error {
 	if f.wait {
 		q.Wait = api.Some(true)
@@ -228,10 +230,10 @@ func (a *app) queueing(q *api.Queueing, f runFlags) error {
 	return nil
 }
 
-// runFolder is where a run works that goes to a host, empty for any: where the person says, else in the project's folder, else in the
-// current one when the run goes to this machine.
+// runFolder returns the folder of a run: that of --cwd, else none when the project has one, else the current folder
+// when the run goes to this machine. host is the id of the host that the run must go to; empty: any.
 func (a *app) runFolder(ctx context.Context, c *api.Client, p svc.Project, host string, f runFlags) (api.Opt[string], error) {
-	if p.Isolates() || f.workspace != "" { // a folder is one of the run's own copy
+	if p.Isolates() || f.workspace != "" { // the folder is relative to the run's working copy
 		return given(f.cmd, "cwd", f.cwd), nil
 	}
 	if f.cmd.Flags().Changed("cwd") {
@@ -256,7 +258,7 @@ func (a *app) runFolder(ctx context.Context, c *api.Client, p svc.Project, host 
 	return api.Some(dir), nil
 }
 
-// fullPath makes a folder that a person names as they see it an absolute one, when it is one of this machine.
+// fullPath makes a relative path absolute when it is a path on this machine.
 func (a *app) fullPath(ctx context.Context, c *api.Client, host, dir string) (string, error) {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir, nil
@@ -268,8 +270,8 @@ func (a *app) fullPath(ctx context.Context, c *api.Client, host, dir string) (st
 	return filepath.Join(here, dir), nil
 }
 
-// promptOf is what the agent is told: the flag, a file that it names, or the
-// task itself.
+// promptOf returns the prompt of a run: that of --prompt, which may name a file, or the title and description of the
+// task.
 func promptOf(f runFlags, w svc.WorkItem) (string, error) {
 	if !f.cmd.Flags().Changed("prompt") {
 		return strings.TrimSpace(w.Title + "\n\n" + w.Description), nil
@@ -277,7 +279,7 @@ func promptOf(f runFlags, w svc.WorkItem) (string, error) {
 	return textOrFile(f.prompt)
 }
 
-// textOrFile is a text, or with @ before it the content of the file that it names.
+// textOrFile returns a text, or for @FILE the content of the file.
 func textOrFile(text string) (string, error) {
 	if file, ok := strings.CutPrefix(text, "@"); ok {
 		text, err := os.ReadFile(file)
@@ -309,7 +311,7 @@ func (a *app) runRetry() *cobra.Command {
 	return a.both(cmd)
 }
 
-// startedAgain tells of a run that was made like another one, and follows it if asked to.
+// startedAgain prints a run that was made from another one, and follows it if watch is set.
 func (a *app) startedAgain(ctx context.Context, c *api.Client, r svc.Run, watch bool) error {
 	begun, why := a.begun(ctx, c, r)
 	if watch {

@@ -7,9 +7,8 @@ import (
 	"svc/api"
 )
 
-// startAll queues a run of every task and subtask of a project that is to do and
-// has no run under way, in the order of the board. What each needs decides when it
-// goes.
+// startAll queues a run of every task and subtask of a project that is todo and has no active run, in the order of
+// the board. The needs of each task decide when its run starts.
 func (a *app) startAll(ctx context.Context, c *api.Client, project string, f runFlags) error {
 	if f.watch {
 		return usage("svc queue --why shows them", "--all starts many runs, so it cannot --watch one")

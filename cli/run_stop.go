@@ -87,7 +87,7 @@ func (a *app) stopAll(ctx context.Context, c *api.Client, project, task, host st
 	return nil
 }
 
-// count is a number of things.
+// count returns a number with its noun, such as "2 runs".
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -95,7 +95,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// queueWords is how a run waits, when it is not the usual way.
+// queueWords describes how a run waits, as far as it differs from the default.
 func queueWords(r svc.Run) string {
 	words := ""
 	add := func(format string, args ...any) {

@@ -27,7 +27,7 @@ func (a *app) runWatch() *cobra.Command {
 	})
 }
 
-// watch waits for the end of a run, prints it and answers with its exit code.
+// watch waits for the end of a run, prints it and returns its exit code as an error.
 func (a *app) watch(ctx context.Context, c *api.Client, id string) error {
 	r, err := a.awaitEnd(ctx, c, id)
 	if errors.Is(err, context.DeadlineExceeded) && a.timeout > 0 {
@@ -53,8 +53,8 @@ func (a *app) watch(ctx context.Context, c *api.Client, id string) error {
 
 var errEnded = errors.New("the run has ended")
 
-// awaitEnd follows the events of a run. The place in the journal is noted
-// before the run is read, so that no end is missed in between.
+// awaitEnd follows the events of a run until it ends. It reads the head of the journal before it reads the run, so
+// that it does not miss an end in between.
 func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, error) {
 	after, err := c.Head(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func readRun(ctx context.Context, c *api.Client, id string) (r svc.Run, err erro
 	return r, err
 }
 
-// patiently tries again while the orchestrator cannot be reached: it was there
-// before, and is worth waiting for.
+// patiently calls try again while the orchestrator cannot be reached. The caller has reached it before, so it
+// probably comes back.
 func patiently(ctx context.Context, try func() error) error {
 	again := time.NewTicker(500 * time.Millisecond)
 	defer again.Stop()
@@ -126,7 +126,7 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// runLine is a run in a line, while it is waited for.
+// runLine describes a run in one line while the command waits for it.
 func runLine(r svc.Run) string {
 	line := "run " + shortRun(r.ID) + " " + runWord(r)
 	if p := progress(r); p != "" {
@@ -135,13 +135,13 @@ func runLine(r svc.Run) string {
 	return line
 }
 
-// succeeded says whether a run ended well: its tool did, and no hook reported
-// that the work was turned down.
+// succeeded reports whether a run ended with success: its tool exited, and no hook reported that the user rejected
+// the work.
 func succeeded(r svc.Run) bool {
 	return r.Status == svc.RunExited && (r.Result == nil || *r.Result != svc.ResultUserRejected)
 }
 
-// ending is how a run ended, as the rest of a sentence about it.
+// ending describes how a run ended, as the end of a sentence.
 func ending(r svc.Run) string {
 	text := string(r.Status)
 	switch {
@@ -160,7 +160,7 @@ func ending(r svc.Run) string {
 	if r.Result != nil {
 		said := ", result %s"
 		if r.Status != svc.RunExited {
-			said = ", although the agent had reported %s" // what a hook says and how the tool ends are two things
+			said = ", although the agent had reported %s" // a hook may report success of a tool that fails later
 		}
 		text += fmt.Sprintf(said, *r.Result)
 		if r.ResultReason != nil && *r.ResultReason != "" {

@@ -41,7 +41,7 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// tell logs how an orchestrator can be reached.
+// tell logs at which address an orchestrator listens.
 func (o *office) tell(addr net.Addr) {
 	o.log.Info("listening", "address", addr.String(), "data_dir", o.cfg.DataDir, "version", Version())
 	if where := beyond(o.cfg.Server); where != "" && !o.cfg.Server.TLS() {
@@ -52,7 +52,7 @@ func (o *office) tell(addr net.Addr) {
 	}
 }
 
-// serverFlags are the settings of an orchestrator that are flags too.
+// serverFlags adds the flags that set settings of an orchestrator.
 func (a *app) serverFlags(cmd *cobra.Command) {
 	a.setting(cmd, "bind", "server.bind", "`ADDRESS` to listen on (SVC_BIND)")
 	a.setting(cmd, "port", "server.port", "`PORT` to listen on; 0 picks a free one (SVC_PORT)")

@@ -10,8 +10,7 @@ import (
 	"svc/safetext"
 )
 
-// spinner shows on a terminal that something is being waited for. Elsewhere it
-// is silent.
+// spinner shows on a terminal what the command waits for. Elsewhere it prints nothing.
 type spinner struct {
 	a    *app
 	done chan struct{}
@@ -47,14 +46,14 @@ func (s *spinner) turn() {
 	}
 }
 
-// say changes what is shown.
+// say changes the text.
 func (s *spinner) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
 }
 
-// stop takes the line off the screen again. It may be called once.
+// stop removes the line from the screen. It must be called once only.
 func (s *spinner) stop() {
 	close(s.done)
 	s.gone.Wait()

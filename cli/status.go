@@ -12,11 +12,11 @@ import (
 	"svc/api"
 )
 
-// status is everything on one screen.
+// status is the answer of `svc status`.
 type status struct {
 	Server   string           `json:"server"`
-	Trouble  string           `json:"trouble,omitempty"`  // why nothing can be changed; empty: all can
-	Warnings []string         `json:"warnings,omitempty"` // what someone should look at at the orchestrator
+	Trouble  string           `json:"trouble,omitempty"`  // why the orchestrator cannot write; empty: it can
+	Warnings []string         `json:"warnings,omitempty"` // what an operator should check at the orchestrator
 	Hosts    []svc.Host       `json:"hosts"`
 	NeedsYou []svc.RunSummary `json:"needs_you"`
 	Active   []svc.RunSummary `json:"active"`
@@ -40,7 +40,7 @@ func (a *app) statusCommand() *cobra.Command {
 	})
 }
 
-// latestFailed is how many runs that failed are worth a line.
+// latestFailed is how many failed runs are shown.
 const latestFailed = 3
 
 func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
@@ -71,7 +71,7 @@ func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
 	return s, err
 }
 
-// mostAway bounds the hosts that are named because they are not connected.
+// mostAway bounds the hosts that are named because they are not connected or their catalog has an error.
 const mostAway = 5
 
 func (a *app) printStatus(s status) {

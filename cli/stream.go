@@ -10,10 +10,9 @@ import (
 	"svc/safetext"
 )
 
-// stream is standard output or standard error. It is not a writer on purpose:
-// what is printed comes from other machines, from agents above all, and may contain
-// control sequences for the terminal. So every argument is printed on one line, with
-// control characters made visible, unless it is a [safetext.Text] already.
+// stream is standard output or standard error. It is not an io.Writer on purpose: the text comes from other machines,
+// above all from agents, and may contain control sequences for the terminal. So every argument is printed on one
+// line, with control characters made visible, unless it is a [safetext.Text] already.
 type stream struct {
 	to     io.Writer
 	failed error // the first error of a write
@@ -21,7 +20,7 @@ type stream struct {
 
 func newStream(to io.Writer) *stream { return &stream{to: to} }
 
-// printf prints with a format from our own code; the arguments may come from anywhere.
+// printf prints with a format from our own code; the arguments may be from any source.
 func (s *stream) printf(format string, args ...any) {
 	shown := make([]any, len(args))
 	for i, arg := range args {
@@ -30,7 +29,7 @@ func (s *stream) printf(format string, args ...any) {
 	s.write(fmt.Sprintf(format, shown...))
 }
 
-// println prints its arguments with blanks between them, and a line end.
+// println prints its arguments with spaces between them, and a newline.
 func (s *stream) println(args ...any) {
 	shown := make([]any, len(args))
 	for i, arg := range args {
@@ -49,15 +48,15 @@ func (s *stream) json(v any, indent string) error {
 	return s.failed
 }
 
-// raw is for bytes that must stay as they are: sequences of our own, and what was
-// asked for byte for byte.
+// raw returns the underlying writer, for bytes that must stay unchanged: our own escape sequences, and output that
+// the user requested byte for byte.
 func (s *stream) raw() io.Writer { return s.to }
 
-// lines is a writer for other people's code, such as that of help texts: what
-// cannot be seen is made visible, line ends stay.
+// lines returns a writer for libraries, such as the one that prints help texts. It makes control characters visible
+// and keeps newlines.
 func (s *stream) lines() io.Writer { return visibleLines{s} }
 
-// Fd is the file descriptor of the stream; without one it is the largest number.
+// Fd returns the file descriptor of the stream, or the largest number when it has none.
 func (s *stream) Fd() uintptr {
 	if f, ok := s.to.(interface{ Fd() uintptr }); ok {
 		return f.Fd()
@@ -78,7 +77,7 @@ func (v visibleLines) Write(b []byte) (int, error) {
 	return len(b), v.s.failed
 }
 
-// visible is an argument as it may be printed. Numbers are harmless.
+// visible returns an argument in a form that is safe to print. Numbers stay as they are.
 func visible(arg any) any {
 	if text, ok := arg.(safetext.Text); ok {
 		return string(text)

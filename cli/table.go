@@ -13,8 +13,8 @@ import (
 
 const columnGap = 2
 
-// printTable prints aligned columns. On a terminal the flexible ones are cut so
-// that a row is a line; elsewhere nothing is cut.
+// printTable prints aligned columns. On a terminal it shortens the flexible columns so that each row fits on a line;
+// elsewhere it shortens nothing.
 func printTable[T any](a *app, columns []column[T], items []T) {
 	st := a.stylesFor(a.out)
 	cells := make([][]string, len(items))
@@ -66,7 +66,7 @@ func trimRight(text safetext.Text) safetext.Text {
 	return safetext.Text(strings.TrimRight(string(text), " "))
 }
 
-// shrink takes from the flexible columns, the widest first, until a row fits.
+// shrink makes the flexible columns narrower, the widest first, until a row fits.
 func shrink[T any](widths []int, columns []column[T], window int) {
 	const least = 8
 	for window > 0 {
@@ -86,7 +86,7 @@ func shrink[T any](widths []int, columns []column[T], window int) {
 
 func pad(s string, to int) string { return s + strings.Repeat(" ", max(0, to-lipgloss.Width(s))) }
 
-// of is the style of a tone.
+// of returns the style for a tone.
 func (s styles) of(t tone) style {
 	switch t {
 	case good:
@@ -102,7 +102,7 @@ func (s styles) of(t tone) style {
 	}
 }
 
-// age is a time span in one unit, the way people say it.
+// age formats a duration in one unit.
 func age(d time.Duration) string {
 	switch {
 	case d < 0:

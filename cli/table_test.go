@@ -68,7 +68,7 @@ func TestShrinkTakesFromTheWidestFlexibleColumn(t *testing.T) {
 		t.Errorf("widths are %v", widths)
 	}
 	widths = []int{10, 40, 20}
-	shrink(widths, columns, 12) // too narrow for anything: they keep a rest
+	shrink(widths, columns, 12) // too narrow for all: each column keeps its least width
 	if widths[1] != 8 || widths[2] != 8 {
 		t.Errorf("widths are %v, want the rest of 8 each", widths)
 	}

@@ -12,7 +12,7 @@ import (
 	"svc/safetext"
 )
 
-// addTemplate is --template: an answer of which a person says what is printed.
+// addTemplate adds --template, with which the user chooses the fields to print.
 func (a *app) addTemplate(cmd *cobra.Command) {
 	cmd.Flags().Func("template", "print this `TEXT` for each record, with {{.name}} for a field of its JSON, as in '{{.id}} {{.status}}'", func(text string) error {
 		t, err := template.New("--template").Option("missingkey=error").Funcs(template.FuncMap{"join": joinAny, "json": asJSON}).Parse(text)
@@ -24,7 +24,7 @@ func (a *app) addTemplate(cmd *cobra.Command) {
 	})
 }
 
-// joinAny joins a list of the JSON.
+// joinAny is the template function join: it joins the elements of a JSON list.
 func joinAny(list []any, between string) string {
 	words := make([]string, len(list))
 	for i, v := range list {
@@ -38,14 +38,14 @@ func asJSON(v any) (string, error) {
 	return string(b), err
 }
 
-// printTemplate prints a record as the template says. Its fields are those of the JSON, and of the same names.
+// printTemplate prints a record with the template. The template's fields are the fields of the record's JSON.
 func (a *app) printTemplate(record any) error {
 	raw, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // a seq is no fraction
+	d.UseNumber() // so that large integers, such as a seq, stay exact
 	var fields any
 	if err := d.Decode(&fields); err != nil {
 		return err

@@ -10,13 +10,13 @@ import (
 	"svc/safetext"
 )
 
-// isTerminal says whether a stream is a terminal.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is the number of columns of a terminal; 0 when it is none.
+// width returns the number of columns of a terminal; 0 when the stream is no terminal.
 func width(stream any) int {
 	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
@@ -29,12 +29,11 @@ func width(stream any) int {
 	return cols
 }
 
-// human says whether the answer is read by a person: then it has ages instead
-// of times, and fits the window.
+// human reports whether the answer goes to a terminal. It then has ages instead of times, and fits the width.
 func (a *app) human() bool { return isTerminal(a.out) }
 
-// coloured says whether a stream gets colours. NO_COLOR and TERM=dumb forbid
-// them, unless the flag says otherwise.
+// coloured reports whether a stream gets colours. NO_COLOR and TERM=dumb switch them off, unless --color says
+// otherwise.
 func (a *app) coloured(s *stream) bool {
 	switch a.color {
 	case "always":
@@ -45,20 +44,20 @@ func (a *app) coloured(s *stream) bool {
 	return isTerminal(s) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
 
-// styles are the few colours there are. State is never told by colour alone.
+// styles are the colours that svc uses. A state is never shown by its colour alone.
 type styles struct {
 	good, warn, bad, dim, bold style
 }
 
-// style is one of them. What it renders is safe to print.
+// style is one of the styles. The text that it renders is safe to print.
 type style struct{ of lipgloss.Style }
 
-// Render is a line in this style.
+// Render returns a line in this style.
 func (s style) Render(line string) safetext.Text {
 	return safetext.Text(s.of.Render(string(safetext.Line(line))))
 }
 
-// styles are those for messages, on standard error.
+// styles returns the styles for messages, on standard error.
 func (a *app) styles() styles { return a.stylesFor(a.err) }
 
 func (a *app) stylesFor(s *stream) styles {

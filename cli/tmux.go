@@ -11,7 +11,7 @@ import (
 	"svc/tmux"
 )
 
-// checkTmux answers with the version of tmux, or with what to do without it.
+// checkTmux returns the version of tmux, or an error that says how to install it.
 func checkTmux(ctx context.Context) (string, error) {
 	version, err := tmux.Server{}.Version(ctx)
 	if errors.Is(err, tmux.ErrNotInstalled) {
@@ -29,8 +29,7 @@ func checkTmux(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// installers are the commands of the systems' package managers, by the names
-// that /etc/os-release knows them by.
+// installers are the commands of the package managers, by the names of systems in /etc/os-release.
 var installers = []struct{ systems, command string }{
 	{"debian ubuntu", "sudo apt-get install tmux"},
 	{"fedora rhel centos", "sudo dnf install tmux"},
@@ -39,12 +38,12 @@ var installers = []struct{ systems, command string }{
 	{"suse opensuse", "sudo zypper install tmux"},
 }
 
-// installTmux is the command that installs tmux here.
+// installTmux returns the command that installs tmux on this system.
 func installTmux() string {
 	if runtime.GOOS == "darwin" {
 		return "brew install tmux"
 	}
-	release, _ := os.ReadFile("/etc/os-release") // absent: a system that is not known
+	release, _ := os.ReadFile("/etc/os-release") // without the file, the system is unknown
 	for _, i := range installers {
 		for system := range strings.FieldsSeq(i.systems) {
 			if isSystem(string(release), system) {

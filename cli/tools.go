@@ -10,16 +10,16 @@ import (
 	"svc/provider"
 )
 
-// foundTool is an agent's command-line tool that this machine has and for which there is a preset.
+// foundTool is an agent's command-line tool that is installed on this machine and for which there is a preset.
 type foundTool struct {
 	ID      string `json:"id"`
 	Version string `json:"version"`
-	Added   bool   `json:"added"`  // it was put into the catalog just now
+	Added   bool   `json:"added"`  // this call has added it to the catalog
 	Reason  string `json:"reason"` // why it does not work; empty: it does
 }
 
-// adoptTools looks for the tools of all presets on the PATH that a worker has, and adds those to the catalog that it lacks.
-// Entries that are there stay as they are.
+// adoptTools looks for the tools of all presets on the PATH that a worker has, and adds the missing ones to the
+// catalog. Existing entries stay as they are.
 func (a *app) adoptTools(ctx context.Context, cfg *config.Config) ([]foundTool, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *app) adoptTools(ctx context.Context, cfg *config.Config) ([]foundTool, 
 	return found, ctx.Err()
 }
 
-// working are the ids of the tools that answered.
+// working returns the ids of the tools that work.
 func working(tools []foundTool) []string {
 	var ids []string
 	for _, t := range tools {
@@ -62,7 +62,8 @@ func working(tools []foundTool) []string {
 	return ids
 }
 
-// preferredTool is the tool of a new project when there are several: without it the first command would ask which one is meant.
+// preferredTool returns the default provider of a new project when several tools are installed. Without a default,
+// the first `svc run start` would require --provider.
 func preferredTool(ids []string) string {
 	if len(ids) < 2 {
 		return ""
@@ -70,7 +71,7 @@ func preferredTool(ids []string) string {
 	return ids[0]
 }
 
-// toolWords is one line about what was found.
+// toolWords lists the tools in one line.
 func toolWords(tools []foundTool) string {
 	var words []string
 	for _, t := range tools {

@@ -42,20 +42,20 @@ type top struct {
 	footer
 
 	status status
-	lines  map[string]lastLine // by run
-	chosen string              // the run that keys are about; empty: none
-	asking string              // the run whose stop waits for a yes; empty: none
+	lines  map[string]lastLine // by run id
+	chosen string              // the selected run, on which key presses act; empty: none
+	asking string              // the run whose stop must be confirmed; empty: none
 }
 
 // lastLine is the last line of a run's screen.
 type lastLine struct {
-	of   svc.Time  // the newest output that was told then
-	seen time.Time // when that output was first seen here
+	of   svc.Time  // the run's LastOutputAt when the line was read
+	seen time.Time // when this program first saw that LastOutputAt
 	text string
 }
 
-// screenLag is how long a run's screen is read again after its last output was told: it comes by another way than
-// the output, and later.
+// screenLag is how long a run's screen is read again after its LastOutputAt has changed: the screen reaches the
+// orchestrator in another way than the output, and later.
 const screenLag = 10 * time.Second
 
 func (t *top) read(ctx context.Context) error {
@@ -74,7 +74,7 @@ func (t *top) read(ctx context.Context) error {
 	return nil
 }
 
-// runs are the rows that can be chosen, in the order of the screen.
+// runs returns the runs that can be selected, in the order of the screen.
 func (t *top) runs() (runs []svc.Run) {
 	for _, r := range slices.Concat(t.status.NeedsYou, t.status.Active) {
 		runs = append(runs, r.Run)
@@ -82,7 +82,7 @@ func (t *top) runs() (runs []svc.Run) {
 	return runs
 }
 
-// readLines reads the screens of the runs in the window that had output since, or a moment ago.
+// readLines reads the screens of those runs in the window that had new output within screenLag.
 func (t *top) readLines(ctx context.Context) {
 	known := map[string]lastLine{}
 	first, last := t.window(len(t.runs()))
@@ -101,7 +101,7 @@ func (t *top) readLines(ctx context.Context) {
 	t.lines = known
 }
 
-// bottomLine is the last line of a screen that has something on it.
+// bottomLine returns the last line of a screen that is not empty.
 func bottomLine(screen string) string {
 	lines := strings.Split(ansi.Strip(screen), "\n")
 	for _, line := range slices.Backward(lines) {
@@ -159,7 +159,7 @@ func (t *top) stopRun(ctx context.Context, id string) {
 func (t *top) attach() func(context.Context) error {
 	for _, r := range t.runs() {
 		if r.ID == t.chosen {
-			out, _ := t.live.app.out.raw().(*os.File) // it was checked at the start
+			out, _ := t.live.app.out.raw().(*os.File) // newLive has checked this
 			return func(ctx context.Context) error {
 				return t.live.app.attach(ctx, t.client, r, &screen{in: t.in, out: out})
 			}
@@ -168,7 +168,7 @@ func (t *top) attach() func(context.Context) error {
 	return nil
 }
 
-// log shows the end of the chosen run's log and waits for a key.
+// log shows the end of the selected run's log and waits for a key.
 func (t *top) log() func(context.Context) error {
 	id := t.chosen
 	if id == "" {
@@ -181,12 +181,11 @@ func (t *top) log() func(context.Context) error {
 			return err
 		}
 		t.live.app.out.printf("\n%s", t.live.app.stylesFor(t.live.app.out).dim.Render("the end of the log of run "+shortRun(id)+"; Enter goes back"))
-		_, err := t.in.Read(make([]byte, 256)) // a whole line: the terminal is as it was
+		_, err := t.in.Read(make([]byte, 256)) // reads a whole line, because the terminal is not in raw mode
 		return err
 	}
 }
 
-// draw shows everything.
 func (t *top) draw() {
 	page := &page{to: t.live.app.out.raw()}
 	screen := t.live.app.out
@@ -223,7 +222,7 @@ func (t *top) print() {
 	}, s.Hosts)
 }
 
-// columns are those of the runs. The chosen one is marked by a sign, not by a colour.
+// columns are the columns of the runs. The selected run is marked with a character, not with a colour.
 func (t *top) columns() []column[svc.Run] {
 	a := t.live.app
 	return []column[svc.Run]{
@@ -247,7 +246,8 @@ func (t *top) columns() []column[svc.Run] {
 	}
 }
 
-// window is the part of n runs that is shown: the chosen one is in it, and the hosts keep at most a third of the screen.
+// window returns the range of n runs that is shown. It contains the selected run, and leaves up to a third of the
+// screen for the hosts.
 func (t *top) window(n int) (first, last int) {
 	_, rows := size(t.live.app.out)
 	const around = 7 // title, heads, empty lines, the line below

@@ -24,13 +24,13 @@ import (
 	"svc/safetext"
 )
 
-// trial is what a provider's tool did with a tiny prompt.
+// trial is the result of starting a provider's tool with a tiny prompt.
 type trial struct {
 	Provider string `json:"provider"`
 	Gateway  string `json:"gateway"` // empty: the tool's own sign-in
 	Model    string `json:"model"`   // empty: the tool decides
 	OK       bool   `json:"ok"`
-	ExitCode int    `json:"exit_code"` // -1: it was ended, or did not start
+	ExitCode int    `json:"exit_code"` // -1: it was killed, or did not start
 	Hook     string `json:"hook"`      // what its hooks reported; empty: nothing, or it has none
 	TookMS   int64  `json:"took_ms"`
 	Reason   string `json:"reason"` // why it did not work; empty: it did
@@ -39,7 +39,7 @@ type trial struct {
 
 const (
 	tinyPrompt  = "Reply with the single word: ready"
-	trialOutput = 16 << 10 // bytes that are kept of what the tool wrote
+	trialOutput = 16 << 10 // how many bytes at the end of the tool's output are kept
 	trialWithin = 2 * time.Minute
 )
 
@@ -92,8 +92,8 @@ func trialView() view[trial] {
 	}
 }
 
-// tryProvider starts the tool in a folder of its own inside the data directory: some tools refuse hook configs in folders
-// that others can write.
+// tryProvider starts the tool in a new folder inside the data directory: some tools refuse hook configs in folders
+// that other users can write to.
 func (a *app) tryProvider(ctx context.Context, cfg *config.Config, id, model string, within time.Duration) (trial, error) {
 	entry, err := a.catalogEntry(cfg, id)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *app) tryProvider(ctx context.Context, cfg *config.Config, id, model str
 	return t, nil
 }
 
-// catalogEntry is an entry of this machine's catalog.
+// catalogEntry returns an entry of this machine's catalog.
 func (a *app) catalogEntry(cfg *config.Config, id string) (provider.Entry, error) {
 	catalog := provider.Defaults()
 	if found, err := provider.Load(cfg.CatalogPath); err == nil {
@@ -144,7 +144,7 @@ func (a *app) catalogEntry(cfg *config.Config, id string) (provider.Entry, error
 	return catalog.Entry(id)
 }
 
-// trialCommand is the tool with what a session would give it.
+// trialCommand returns the command of the tool, with the arguments and the environment of a session.
 func (a *app) trialCommand(cfg *config.Config, entry provider.Entry, attempt rundir.Attempt, model string) (*exec.Cmd, provider.Gateway, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -168,7 +168,7 @@ func (a *app) trialCommand(cfg *config.Config, entry provider.Entry, attempt run
 	gateway := provider.ResolveGateway(cfg.Gateway, func(name string) (string, bool) { v := a.getenv(name); return v, v != "" })
 	env := entry.Environ(provider.Session{
 		Base: a.environWithSelf(self), Gateway: gateway, HooksConfig: hooks, Dir: work, SelfDir: filepath.Dir(self),
-		// Its hooks keep their reports in the folder: without a token nobody is told.
+		// Without a token, the hooks only store their reports in the folder.
 		Vars: map[string]string{"SVC_RUN_ID": attempt.RunID, "SVC_ATTEMPT": "1", "SVC_RUN_DIR": attempt.Path(), "SVC_PROMPT_FILE": attempt.PromptPath()},
 	})
 	bin, err := entry.Find(a.searchPath(self))
@@ -187,13 +187,14 @@ func (a *app) trialCommand(cfg *config.Config, entry provider.Entry, attempt run
 	return cmd, gateway, nil
 }
 
-// runInTerminal runs a program in a terminal of its own until it ends, or ctx does. It answers with the end of what the program
-// wrote, as plain text. The program and what it started in its terminal are gone afterwards.
+// runInTerminal runs a program in a terminal of its own until the program or ctx ends. It returns the end of the
+// program's output as plain text. Afterwards the program and the processes that it started in its terminal have
+// ended.
 func runInTerminal(ctx context.Context, cmd *exec.Cmd) (output []byte, err error) {
 	if input, ok := cmd.Stdin.(*os.File); ok {
 		defer func() { _ = input.Close() }()
 	}
-	// Its output is the terminal for certain; its input may be the prompt.
+	// Ctty is its output, which is always the terminal; its input may be the prompt's file.
 	own := &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
 	terminal, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 40, Cols: 160}, own)
 	if err != nil {
@@ -206,12 +207,12 @@ func runInTerminal(ctx context.Context, cmd *exec.Cmd) (output []byte, err error
 	end := context.AfterFunc(ctx, func() { _ = syscall.Kill(group, syscall.SIGKILL) })
 	defer end()
 	err = cmd.Wait()
-	_ = syscall.Kill(group, syscall.SIGHUP) // what it left behind must not hold the terminal open
+	_ = syscall.Kill(group, syscall.SIGHUP) // a process that it started must not keep the terminal open
 	_ = terminal.SetReadDeadline(time.Now().Add(2 * time.Second))
 	return <-read, err
 }
 
-// lastOutput reads until the terminal closes and keeps the end of it.
+// lastOutput reads until the terminal closes and returns the end of the output.
 func lastOutput(terminal io.Reader) []byte {
 	filter := safetext.Plain()
 	var kept []byte
@@ -222,14 +223,14 @@ func lastOutput(terminal io.Reader) []byte {
 		if len(kept) > 2*trialOutput {
 			kept = bytes.Clone(kept[len(kept)-trialOutput:])
 		}
-		if err != nil { // on Linux a terminal that nobody holds any more fails with EIO
+		if err != nil { // on Linux, reading fails with EIO once every process has closed the terminal
 			kept = filter.Finish(kept)
 			return bytes.ToValidUTF8(kept[max(0, len(kept)-trialOutput):], nil)
 		}
 	}
 }
 
-// judge says whether the tool works, and why not.
+// judge decides whether the tool works, and sets the reason if it does not.
 func (t *trial) judge(ctx context.Context, cmd *exec.Cmd, err error, attempt rundir.Attempt, within time.Duration) {
 	t.ExitCode = -1
 	if cmd.ProcessState != nil {

@@ -47,18 +47,18 @@ func (a *app) upCommand() *cobra.Command {
 	return cmd
 }
 
-// onlineWithin bounds the wait for the local worker before the screen is
-// printed without its word.
+// onlineWithin bounds the wait for the local worker. After it, the start screen is printed without the worker being
+// online.
 const onlineWithin = 10 * time.Second
 
-// up runs both until ctx ends. The worker ends first, so that it can say
-// goodbye to an orchestrator that still listens.
+// up runs the orchestrator and the worker until ctx ends. The worker ends first, so that the orchestrator still
+// receives that it ends in order.
 func (a *app) up(ctx context.Context, cfg *config.Config, demo bool) error {
 	_, statErr := os.Stat(cfg.DataDir)
 	first := start{cfg: cfg, fresh: os.IsNotExist(statErr)}
 	level := slog.LevelInfo
 	if isTerminal(a.out) {
-		level = slog.LevelWarn // the screen says the rest
+		level = slog.LevelWarn // printStart prints the rest
 	}
 	log := a.logger(level)
 	if err := a.firstTools(ctx, &first); err != nil {
@@ -83,10 +83,9 @@ func (a *app) up(ctx context.Context, cfg *config.Config, demo bool) error {
 	return group.Wait()
 }
 
-// beside is what happens beside the orchestrator: the worker, and telling the
-// person how things stand.
+// beside runs what belongs to `svc up` besides the orchestrator: the worker, and the screens for the user.
 func (a *app) beside(ctx context.Context, first start, demo bool, log *slog.Logger) error {
-	lock, err := rundir.Dir(first.cfg.DataDir).HoldWorkerLock() // no other worker beside ours on this data
+	lock, err := rundir.Dir(first.cfg.DataDir).HoldWorkerLock() // no second worker may use this data
 	if err != nil {
 		return workerProblem(first.cfg, err)
 	}
@@ -119,10 +118,11 @@ func (a *app) beside(ctx context.Context, first start, demo bool, log *slog.Logg
 	return group.Wait()
 }
 
-// firstTools does at the very first start what `svc init` does on this machine: nobody is asked, and what is there is used.
+// firstTools does at the very first start what `svc init` does for this machine, without any questions: it adds the
+// installed tools.
 func (a *app) firstTools(ctx context.Context, s *start) (err error) {
 	if _, err := os.Lstat(s.cfg.CatalogPath); !os.IsNotExist(err) {
-		return nil // opening the catalog tells what is wrong with it
+		return nil // opening the catalog reports other errors
 	}
 	if s.tools, err = a.adoptTools(ctx, s.cfg); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (a *app) firstTools(ctx context.Context, s *start) (err error) {
 	return nil
 }
 
-// firstProject makes a project for the current folder while there is none at all.
+// firstProject makes a project for the current folder when there is no project at all.
 func (a *app) firstProject(ctx context.Context, s *start) error {
 	dir, err := os.Getwd()
 	if err != nil || a.isHome(dir) {
@@ -161,10 +161,10 @@ func (a *app) firstProject(ctx context.Context, s *start) error {
 	return nil
 }
 
-// goingOnWithin bounds the look at what goes on, at a shutdown.
+// goingOnWithin bounds the query for the runs that outlive a shutdown.
 const goingOnWithin = 2 * time.Second
 
-// printGoingOn says which runs outlive this process: nobody should have to guess whether Ctrl-C ended them.
+// printGoingOn lists the runs that outlive this process, so that the user sees that Ctrl-C did not end them.
 func (a *app) printGoingOn(e *engine.Engine) {
 	ctx, cancel := context.WithTimeout(context.Background(), goingOnWithin)
 	defer cancel()
@@ -182,9 +182,8 @@ func (a *app) printGoingOn(e *engine.Engine) {
 	}
 }
 
-// localWorker makes the host of this machine and its worker. A worker that
-// cannot be is not an error: the rest is useful without it, and the screen says
-// why.
+// localWorker makes the host of this machine and its worker. It returns nil without an error when there can be no
+// worker: the orchestrator is useful without it, and the start screen shows the reason.
 func (a *app) localWorker(ctx context.Context, first *start, log *slog.Logger) (*worker.Worker, error) {
 	o, cfg := first.orchestrator, *first.cfg
 	if cfg.Worker.HostName == "" {
@@ -213,8 +212,8 @@ func (a *app) localWorker(ctx context.Context, first *start, log *slog.Logger) (
 	return a.newWorker(&apart, o.worker.Value, o.catalog, cfg.Private(), log)
 }
 
-// awaitHost waits until the worker is online and has looked for its providers,
-// and gives the host as it is then.
+// awaitHost waits until the worker is online and has probed its providers, and returns the host as it is then. Unless
+// expected is set, it does not wait.
 func awaitHost(ctx context.Context, o *orchestrator, name string, expected bool) svc.Host {
 	deadline := time.NewTimer(onlineWithin)
 	defer deadline.Stop()
@@ -235,8 +234,8 @@ func awaitHost(ctx context.Context, o *orchestrator, name string, expected bool)
 	}
 }
 
-// localURL is how this machine reaches its own orchestrator. With TLS it
-// uses the configured address, which the certificate is made out to.
+// localURL returns the URL at which this machine reaches its own orchestrator. With TLS it is the configured address,
+// because the certificate is issued for that.
 func localURL(cfg *config.Config, addr net.Addr) string {
 	if cfg.Server.TLS() {
 		return cfg.ServerURL()

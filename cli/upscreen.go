@@ -16,7 +16,7 @@ import (
 	"svc/safetext"
 )
 
-// start is what `svc up` has to tell when it is up.
+// start is what `svc up` prints when it has started.
 type start struct {
 	cfg          *config.Config
 	orchestrator *orchestrator
@@ -26,13 +26,13 @@ type start struct {
 	noWorker     error  // why there is no worker; nil: there is one
 	host         svc.Host
 	tools        []foundTool // what the first start found; empty at later ones
-	gateway      string      // what the gateway said at the first start; empty: none is set, or it is not the first
-	project      string      // the project that was made just now; empty: none was
-	copies       string      // why runs of that project get no working copies; empty: they do, or nobody would expect it
+	gateway      string      // the state of the gateway at the first start; empty: none is set, or it is a later start
+	project      string      // describes the project that this start has made; empty: it has made none
+	copies       string      // why runs of that project get no working copies; empty: they get them, or the folder is in no repository
 }
 
-// printStart is the screen of `svc up`. The token is shown to a person only;
-// a log file gets the place of its file.
+// printStart prints the start screen of `svc up`. The token itself is printed on a terminal only; elsewhere, such as
+// in a log file, the path of the token's file is printed.
 func (a *app) printStart(s start) {
 	st := a.stylesFor(a.out)
 	fresh := ""
@@ -57,7 +57,7 @@ func (a *app) printStart(s start) {
 	a.out.printf("  next   %s\n", a.command(s.cfg, s.url)+` task add "Say hello" --run`)
 }
 
-// beyond says who besides this machine can reach the orchestrator; empty: nobody.
+// beyond describes from where else than this machine the orchestrator can be reached; empty: from nowhere.
 func beyond(s config.Server) string {
 	if isLoopback(s.Bind) {
 		return ""
@@ -90,8 +90,8 @@ func (a *app) printWorker(s start, st styles) {
 	}
 }
 
-// providerMarks is one word for each tool, those that are available last. Standard ids that are absent are of no
-// interest, and the two modes of a tool are one.
+// providerMarks returns one word for each tool, with the available ones last. It leaves out standard ids that are
+// absent, and counts the two modes of a tool once.
 func providerMarks(reports map[string]svc.ProviderReport, st styles) []safetext.Text {
 	var absent, present []safetext.Text
 	for _, id := range slices.Sorted(maps.Keys(reports)) {
@@ -109,13 +109,14 @@ func providerMarks(reports map[string]svc.ProviderReport, st styles) []safetext.
 	return append(absent, present...)
 }
 
-// hiddenProvider says whether a provider is shown only when all are asked for: one of the standard ids that is not there.
+// hiddenProvider reports whether a list shows a provider only with --all: its id is a standard one, and it is not
+// available.
 func hiddenProvider(id string, available bool) bool {
 	return !available && slices.Contains(provider.StandardIDs(), id)
 }
 
-// command is how a person calls svc from another window so that it finds this
-// orchestrator: what was said by flags must be said again.
+// command returns how a user calls svc in another terminal so that it reaches this orchestrator: with the flags of
+// this call.
 func (a *app) command(cfg *config.Config, url string) string {
 	words := []string{a.program()}
 	if a.dataDir != "" {
@@ -127,7 +128,8 @@ func (a *app) command(cfg *config.Config, url string) string {
 	return strings.Join(words, " ")
 }
 
-// program is what this program is called by: its path, from here if it is below, when it is not on the PATH.
+// program returns the name by which a user calls this program: svc when it is on the PATH, else its path, relative
+// when it lies below the current folder.
 func (a *app) program() string {
 	self, err := os.Executable()
 	if err != nil || a.onPath("svc") != "" {
@@ -135,13 +137,13 @@ func (a *app) program() string {
 	}
 	if here, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(here, self); err == nil && !strings.HasPrefix(rel, "..") {
-			return "." + string(filepath.Separator) + rel // a bare name would be looked for on the PATH
+			return "." + string(filepath.Separator) + rel // a name without a slash would be looked up on the PATH
 		}
 	}
 	return self
 }
 
-// self is how svc is called again so that it finds the orchestrator that this call speaks to: flags that say which one are said again.
+// self returns how a user calls svc so that it reaches the orchestrator of this call: with the flags that name it.
 func (a *app) self() string {
 	words := []string{a.program()}
 	add := func(flag, value string) {
@@ -165,7 +167,7 @@ func (a *app) tilde(path string) string {
 	return path
 }
 
-// shellQuote makes one word of a text for a POSIX shell.
+// shellQuote quotes a text as one word for a POSIX shell.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
@@ -176,7 +178,7 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// onPath is where a program is found; empty when it is not.
+// onPath returns the path of a program on the PATH; empty when it is not found.
 func (a *app) onPath(name string) string {
 	found, err := exec.LookPath(name)
 	if err != nil {

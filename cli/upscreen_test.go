@@ -8,7 +8,7 @@ import (
 	"svc/config"
 )
 
-// What is to be typed next reaches the same orchestrator: what flags said is said again, and svc is found.
+// The next command that svc prints reaches the same orchestrator: it has the same flags, and a path at which svc is found.
 func TestWhatIsTypedNextFindsTheSameOrchestrator(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

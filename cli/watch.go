@@ -13,24 +13,21 @@ import (
 	"svc/api"
 )
 
-// reading are the flags of a command that shows what there is: both, and
-// --watch.
+// reading adds the flags of both, and --watch.
 func (a *app) reading(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVarP(&a.repeat, "watch", "w", false, "answer again whenever something changes, until Ctrl-C or --timeout")
 	return a.both(cmd)
 }
 
-// How often --watch answers: at least this far apart when much happens, and at
-// least this often when nothing does, because ages grow and not everything
-// that is shown is an event.
+// How often --watch answers: at most once per watchGap, and at least once per watchPoll, because ages grow and not
+// everything that is shown has an event.
 const (
 	watchGap  = 200 * time.Millisecond
 	watchPoll = 5 * time.Second
 )
 
-// repeatedly is --watch: it answers, and answers again after every event. What
-// the first answer runs into ends it, as without --watch; later on an
-// orchestrator that is away is waited for.
+// repeatedly implements --watch: it answers once, and again after every event. An error of the first answer ends it,
+// as without --watch; later on, it waits for an orchestrator that cannot be reached.
 func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Context) error) error {
 	after, err := c.Head(ctx)
 	if err != nil {
@@ -55,12 +52,12 @@ func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Con
 	group.Go(func() error { return show.again(ctx, changed, do) })
 	err = group.Wait()
 	if a.timeout > 0 && errors.Is(err, context.DeadlineExceeded) {
-		return exitCode(exitPending) // that is how long the person wanted to watch, so there is nothing to say
+		return exitCode(exitPending) // the time to watch is over, which is no error to explain
 	}
 	return err
 }
 
-// poke says that something happened. One such word waits at most.
+// poke sends to changed that something happened. At most one such message waits.
 func poke(changed chan<- struct{}) {
 	select {
 	case changed <- struct{}{}:
@@ -68,13 +65,13 @@ func poke(changed chan<- struct{}) {
 	}
 }
 
-// show is the place where an answer is shown again and again.
+// show prints an answer again and again.
 type show struct {
 	app      *app
-	out, err *stream   // where the answer and the rest go in the end
+	out, err *stream   // where the answer and the messages are written to
 	canvas   *canvas   // nil: it is no terminal
-	last     [2]string // what was shown last, of both
-	any      bool      // something was
+	last     [2]string // the last answer, and the last messages
+	any      bool      // an answer was shown
 }
 
 func newShow(a *app) *show {
@@ -85,8 +82,7 @@ func newShow(a *app) *show {
 	return s
 }
 
-// close ends the show. On a terminal the last answer stays where the command
-// was called.
+// close ends the show. On a terminal, the last answer stays on the normal screen.
 func (s *show) close() {
 	if s.canvas != nil {
 		s.canvas.close()
@@ -121,7 +117,7 @@ func (s *show) again(ctx context.Context, changed <-chan struct{}, do func(conte
 	}
 }
 
-// answer collects a whole answer and shows it when it is another one.
+// answer collects a whole answer and shows it if it has changed.
 func (s *show) answer(ctx context.Context, do func(context.Context) error) error {
 	out, note := &page{to: s.out.raw()}, &page{to: s.err.raw()}
 	s.app.out, s.app.err = newStream(out), newStream(note)
@@ -140,8 +136,7 @@ func (s *show) answer(ctx context.Context, do func(context.Context) error) error
 	return nil
 }
 
-// print is for programs and files: one answer after the other, tables with a
-// line between them.
+// print writes an answer for programs and files. Tables have an empty line between them.
 func (s *show) print(now [2]string) {
 	if s.any && s.app.output == "table" && now[0] != "" {
 		s.out.println()
@@ -150,7 +145,7 @@ func (s *show) print(now [2]string) {
 	s.err.write(now[1])
 }
 
-// away says that what is shown may be old. It is said once.
+// away prints, once, that the orchestrator cannot be reached and the shown answer may be old.
 func (s *show) away() {
 	const text = "the orchestrator is away; waiting for it"
 	switch {
@@ -162,14 +157,14 @@ func (s *show) away() {
 	}
 }
 
-// page is an answer that is kept until it is whole. It passes for the stream it
-// is meant for, so that it is laid out for that.
+// page collects an answer until it is complete. It has the Fd of the stream that the answer is for, so that the
+// answer is laid out for that stream.
 type page struct {
 	bytes.Buffer
 	to io.Writer
 }
 
-// Fd is that of the stream the page is for.
+// Fd returns the file descriptor of the stream that the page is for.
 func (p *page) Fd() uintptr {
 	if f, ok := p.to.(interface{ Fd() uintptr }); ok {
 		return f.Fd()

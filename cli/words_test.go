@@ -19,7 +19,7 @@ func TestIsSystemReadsOSRelease(t *testing.T) {
 	}
 }
 
-// A shell gives back what was quoted for it.
+// A shell reads a quoted word as the original text.
 func TestShellQuoteIsOneWordOfAShell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

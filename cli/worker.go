@@ -58,7 +58,7 @@ func (a *app) workerPrune() *cobra.Command {
 				return &problem{what: "nothing is ever removed here", why: "[worker] log_days is 0", next: "set it to a number of days", exit: exitUsage}
 			}
 			var found worker.Pruned
-			for _, dir := range []string{cfg.DataDir, cfg.WorkerDir()} { // that of svc worker, and that of svc up
+			for _, dir := range []string{cfg.DataDir, cfg.WorkerDir()} { // the folders of svc worker and of svc up
 				p, err := worker.Prune(cmd.Context(), rundir.Dir(dir), time.Now().AddDate(0, 0, -cfg.Worker.LogDays), dry)
 				if err != nil {
 					return err
@@ -80,8 +80,7 @@ func (a *app) workerPrune() *cobra.Command {
 	return cmd
 }
 
-// work runs a worker until ctx ends. What no retry can fix is reported before
-// it begins.
+// work runs a worker until ctx ends. Errors that no retry can fix are returned before it starts.
 func (a *app) work(ctx context.Context, cfg *config.Config, store bool) error {
 	if _, err := checkTmux(ctx); err != nil {
 		return err
@@ -125,7 +124,7 @@ func (a *app) work(ctx context.Context, cfg *config.Config, store bool) error {
 	return workerProblem(cfg, w.Run(ctx))
 }
 
-// storeToken keeps the token of the environment for later starts.
+// storeToken stores the token from the environment for later starts.
 func storeToken(cfg *config.Config, token config.Token) error {
 	err := config.StoreHostToken(cfg.DataDir, string(token.Value))
 	if errors.Is(err, config.ErrOtherHost) {
@@ -137,9 +136,8 @@ func storeToken(cfg *config.Config, token config.Token) error {
 	return err
 }
 
-// newWorker wires a worker to this program: its wrapper and its log's writer
-// are svc itself. A nil registry leaves the catalog to the worker. hide is what contained sessions do not see
-// besides the worker's own.
+// newWorker wires a worker to this program: svc itself is the wrapper and writes the log. With a nil registry the
+// worker opens the catalog itself. hide lists the paths that contained sessions do not see, besides the worker's own.
 func (a *app) newWorker(cfg *config.Config, token config.Secret, registry *provider.Registry, hide []string, log *slog.Logger) (*worker.Worker, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -160,8 +158,8 @@ func (a *app) newWorker(cfg *config.Config, token config.Secret, registry *provi
 	})
 }
 
-// environWithSelf is the environment with the directory of svc after the PATH,
-// so that the demo provider and hooks find it wherever it is installed.
+// environWithSelf returns the environment with the directory of svc at the end of the PATH, so that the demo provider
+// and hooks find svc wherever it is installed.
 func (a *app) environWithSelf(self string) []string {
 	environ := make([]string, 0, len(a.env)+1)
 	for _, pair := range a.env {
@@ -176,7 +174,7 @@ func (a *app) searchPath(self string) string {
 	return provider.WithDir(a.getenv("PATH"), filepath.Dir(self))
 }
 
-// workerProblem explains why a worker could not begin.
+// workerProblem explains why a worker could not start.
 func workerProblem(cfg *config.Config, err error) error {
 	if errors.Is(err, rundir.ErrWorkerRuns) {
 		return &problem{

@@ -15,7 +15,7 @@ import (
 	"svc/worker"
 )
 
-// workerMetrics are a worker's figures as metrics. None has labels.
+// workerMetrics returns the metrics of a worker. None has labels.
 func workerMetrics(figures func() worker.Figures) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	gauge := func(name, help string, value func(worker.Figures) float64) {
@@ -33,8 +33,7 @@ func workerMetrics(figures func() worker.Figures) *prometheus.Registry {
 	return r
 }
 
-// serveWorkerMetrics serves them at an address of this machine until stop is
-// called.
+// serveWorkerMetrics serves the metrics at an address of this machine until stop is called.
 func serveWorkerMetrics(ctx context.Context, address string, figures func() worker.Figures, log *slog.Logger) (stop func(), err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

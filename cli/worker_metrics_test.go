@@ -12,7 +12,7 @@ import (
 	"svc/worker"
 )
 
-// A worker that was asked to serves its figures, and the manual has all of them.
+// A worker with [worker] metrics serves its metrics, and the manual lists all of them.
 func TestAWorkerServesItsMetrics(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -14,10 +14,9 @@ import (
 	"svc/wire"
 )
 
-// probeServer registers once before the worker does, to tell a person at once what
-// retrying cannot fix: a token that is not accepted, a host that nobody
-// created. An orchestrator that does not answer is fine; the worker waits for
-// it.
+// probeServer registers once before the worker does, to report at once what no retry can fix: a token that is not
+// accepted, or a host that does not exist. It returns nil when the orchestrator does not answer, because the worker
+// waits for that.
 func (a *app) probeServer(ctx context.Context, cfg *config.Config, token config.Token) error {
 	instance, _, err := config.EnsureInstanceID(cfg.DataDir)
 	if err != nil {
@@ -43,7 +42,7 @@ func (a *app) probeServer(ctx context.Context, cfg *config.Config, token config.
 		return nil // the worker tries again by itself, and logs it
 	}
 	defer func() { _ = res.Body.Close() }()
-	answer, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // an empty one says nothing, as below
+	answer, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // an incomplete answer is no error of ours, as below
 	refusal, ours := svc.ParseError(answer)
 	if !ours {
 		return nil

@@ -55,7 +55,7 @@ func (a *app) taskView() view[svc.WorkItem] {
 	}
 }
 
-// runBrief is a task's newest run in two words.
+// runBrief returns the id and the state of a task's newest run.
 func (a *app) runBrief(r *svc.RunBrief) string {
 	if r == nil {
 		return ""
@@ -85,7 +85,7 @@ func (f *taskFilter) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVarP(&f.kinds, "kind", "k", nil, "only of this `KIND`: milestone, epic, task, subtask; may be repeated")
 }
 
-// filter resolves the names in it.
+// taskFilter resolves the names in the flags.
 func (a *app) taskFilter(ctx context.Context, c *api.Client, f taskFilter) (svc.WorkItemFilter, error) {
 	var out svc.WorkItemFilter
 	if f.project != "" {
@@ -170,7 +170,7 @@ func (a *app) taskShow() *cobra.Command {
 	})
 }
 
-// withField gives one field of a record a value that the record itself does not know.
+// withField replaces the text of one field by one that needs another record.
 func withField[T any](fields func(T) []field, label, text string) func(T) []field {
 	return func(of T) []field {
 		all := fields(of)
@@ -183,7 +183,7 @@ func withField[T any](fields func(T) []field, label, text string) func(T) []fiel
 	}
 }
 
-// changeTask resolves a task, changes it and says so.
+// changeTask resolves a task, changes it and prints that.
 func (a *app) changeTask(ctx context.Context, c *api.Client, ref string, patch api.PatchWorkItem, done string) error {
 	w, err := a.task(ctx, c, ref)
 	if err != nil {

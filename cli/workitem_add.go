@@ -32,7 +32,7 @@ func (a *app) taskAdd() *cobra.Command {
 		if start && len(needs) == 0 {
 			return a.addAndRun(ctx, c, p, plan, body, rf)
 		}
-		others, err := a.tasks(ctx, c, needs) // before anything is made
+		others, err := a.tasks(ctx, c, needs) // checked before anything is made
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (a *app) taskAdd() *cobra.Command {
 		if w, err = addNeeds(ctx, c, w, others); err != nil {
 			return err
 		}
-		if start { // after its needs: it must not go before them
+		if start { // after the needs, so that the run cannot start before they are met
 			run, err := a.newRun(ctx, c, p, w, rf)
 			if err != nil {
 				return err
@@ -74,7 +74,7 @@ func (a *app) taskAdd() *cobra.Command {
 	return a.both(cmd)
 }
 
-// tasks finds every item that is named.
+// tasks resolves the names of items.
 func (a *app) tasks(ctx context.Context, c *api.Client, refs []string) ([]svc.WorkItem, error) {
 	found := make([]svc.WorkItem, len(refs))
 	for i, ref := range refs {
@@ -87,7 +87,7 @@ func (a *app) tasks(ctx context.Context, c *api.Client, refs []string) ([]svc.Wo
 	return found, nil
 }
 
-// addNeeds lets a new item wait for others.
+// addNeeds makes a new item wait for others.
 func addNeeds(ctx context.Context, c *api.Client, w svc.WorkItem, others []svc.WorkItem) (svc.WorkItem, error) {
 	for _, other := range others {
 		if err := c.AddNeed(ctx, w.ID, other.ID); err != nil {
@@ -100,7 +100,7 @@ func addNeeds(ctx context.Context, c *api.Client, w svc.WorkItem, others []svc.W
 	return c.WorkItem(ctx, w.ID)
 }
 
-// placeTask says where a new item stands: under its parent, or in a project, which may have to be made.
+// placeTask decides where a new item belongs: under its parent, or in a project, which may have to be made.
 func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWorkItem, project, parent string) (svc.Project, *projectPlan, error) {
 	if parent != "" {
 		above, err := a.task(ctx, c, parent)
@@ -116,8 +116,8 @@ func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWork
 	return a.planProject(ctx, c, project)
 }
 
-// addAndRun makes a task and a run of it in one request, after everything that can be checked was: a command that is refused leaves
-// nothing behind.
+// addAndRun makes a task and a run of it in one request, after it has checked everything that can be checked: a
+// command that is refused makes nothing.
 func (a *app) addAndRun(ctx context.Context, c *api.Client, p svc.Project, plan *projectPlan, task api.CreateWorkItem, f runFlags) error {
 	body, err := a.newRun(ctx, c, p, svc.WorkItem{Title: task.Title, Description: task.Description.Value}, f)
 	if err != nil {

@@ -71,8 +71,7 @@ func (a *app) printTree(p svc.Project, items []svc.WorkItem, all bool) {
 	walk("", "")
 }
 
-// blockedBy names what an item waits for: its own unmet needs, or that one above
-// it has some.
+// blockedBy names what an item waits for: its own unmet needs, or those of an item above it.
 func blockedBy(w svc.WorkItem, byID map[string]svc.WorkItem) string {
 	if !w.Blocked || w.Status == svc.ItemDone || w.Status == svc.ItemCancelled {
 		return ""

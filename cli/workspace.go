@@ -76,7 +76,7 @@ func (a *app) baseWords(w svc.Workspace) string {
 	return words
 }
 
-// landedWords says what of the workspace was landed, and where.
+// landedWords describes what of the workspace was landed, and where.
 func (a *app) landedWords(w svc.Workspace) string {
 	if w.LandedAt == nil {
 		return ""
@@ -84,7 +84,7 @@ func (a *app) landedWords(w svc.Workspace) string {
 	return fmt.Sprintf("checkpoint %d into %s as %s, %s", w.LandedCheckpoint, w.LandedInto, svc.ShortCommit(w.LandedCommit), a.whenExactly(w.LandedAt))
 }
 
-// landingWords says where a landing stands that was not landed; empty: there is none.
+// landingWords describes a landing that is open or has failed; empty: there is none.
 func landingWords(w svc.Workspace) string {
 	l := w.Landing
 	if l == nil || l.State == svc.LandingDone {
@@ -105,7 +105,7 @@ func landingWords(w svc.Workspace) string {
 	return words
 }
 
-// changeWords is the size of the change, of the newest checkpoint that the orchestrator has.
+// changeWords describes the size of the change in the newest checkpoint that the orchestrator has.
 func changeWords(w svc.Workspace) string {
 	if w.RelayedCheckpoint == 0 {
 		return ""
@@ -113,7 +113,7 @@ func changeWords(w svc.Workspace) string {
 	return fmt.Sprintf("+%d -%d in %s", w.Additions, w.Deletions, count(w.Files, "file"))
 }
 
-// sizeWords is a number of bytes as people read it; empty for none.
+// sizeWords formats a number of bytes; empty for 0.
 func sizeWords(bytes int64) string {
 	switch {
 	case bytes <= 0:
@@ -129,7 +129,7 @@ func sizeWords(bytes int64) string {
 	}
 }
 
-// keptWords says which checkpoint there is, and whether the orchestrator has it.
+// keptWords describes the newest checkpoint, and whether the orchestrator has it.
 func keptWords(w svc.Workspace) string {
 	switch {
 	case w.Checkpoint == 0:
@@ -184,7 +184,7 @@ func (a *app) workspaceList() *cobra.Command {
 	return a.reading(cmd)
 }
 
-// theWorkspace finds a workspace by its id, the beginning of it, or the run in it.
+// theWorkspace finds a workspace by its id, by the beginning of its id, or by the run that is in it.
 func (a *app) theWorkspace(ctx context.Context, c *api.Client, ref string) (svc.Workspace, error) {
 	if svc.IsID(ref) {
 		w, err := c.Workspace(ctx, ref)
@@ -219,7 +219,7 @@ func (a *app) workspaceOfRun(ctx context.Context, c *api.Client, ref string) (sv
 	return a.workspaceOf(ctx, c, r)
 }
 
-// workspaceOf is the working copy of a run.
+// workspaceOf returns the working copy of a run.
 func (a *app) workspaceOf(ctx context.Context, c *api.Client, r svc.Run) (svc.Workspace, error) {
 	if r.WorkspaceID == nil {
 		return svc.Workspace{}, &problem{
