@@ -11,7 +11,8 @@ import (
 	"svc"
 )
 
-// journalServer is an orchestrator with a journal of one run, oldest event first. The newest events are only sent on the stream.
+// journalServer is an orchestrator with a journal of one run, oldest event first. The newest events are only sent on
+// the stream.
 func journalServer(t *testing.T, purgedBefore *svc.Time, events []svc.Event, streamed int) string {
 	t.Helper()
 	connections := 0

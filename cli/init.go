@@ -18,7 +18,8 @@ type setup struct {
 	Gateway gatewayReport `json:"gateway"`
 	Project *svc.Project  `json:"project"` // of the current folder; null: there is none
 	Made    bool          `json:"made"`    // the project was made just now
-	// NoCopies is why runs of the new project get no working copies. It is empty when they get them, and when the folder is in no repository.
+	// NoCopies is why runs of the new project get no working copies. It is empty when they get them, and when the
+	// folder is in no repository.
 	NoCopies string   `json:"no_copies"`
 	Missing  []string `json:"missing"` // what prevents a first run, and what to do about it
 }

@@ -17,7 +17,8 @@ import (
 // liveView is a view that fills the terminal, is updated when something happens, and reacts to keys.
 type liveView interface {
 	read(ctx context.Context) error
-	// failed is called after every read with its error, or nil. After an error, the view keeps showing the former content.
+	// failed is called after every read with its error, or nil. After an error, the view keeps showing the former
+	// content.
 	failed(err error)
 	draw()
 	// press handles a key. When the action needs the terminal for itself, press returns it as a function.

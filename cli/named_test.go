@@ -16,8 +16,8 @@ import (
 	"svc/wrapper"
 )
 
-// Documents, messages and the page name commands to type. Every such command exists, with the flags that are named. A command on
-// a line of its own in a code block of a document has all its arguments.
+// Documents, messages and the page name commands to type. Every such command exists, with the flags that are named. A
+// command on a line of its own in a code block of a document has all its arguments.
 func TestEveryCommandThatPeopleAreToldToTypeExists(t *testing.T) {
 	t.Parallel()
 	found, blocks, tried := 0, 0, map[mention]bool{}
@@ -189,8 +189,8 @@ func trySignal(words []string) error {
 // filledIn matches a part of a command that the page fills in.
 var filledIn = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// wordsOf splits a command as a shell does, up to a comment or the next command. cut reports that a part is left out with an ellipsis or
-// is filled in when the message is printed.
+// wordsOf splits a command as a shell does, up to a comment or the next command. cut reports that a part is left out
+// with an ellipsis or is filled in when the message is printed.
 func wordsOf(command string) (words []string, cut bool) {
 	word, in := "", rune(0)
 	end := func() {

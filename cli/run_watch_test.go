@@ -7,7 +7,8 @@ import (
 	"svc"
 )
 
-// TestAnEndWithoutTheConversationSaysThatItMayBeLost: most tools report only in their log that they have lost a conversation.
+// TestAnEndWithoutTheConversationSaysThatItMayBeLost: most tools report only in their log that they have lost a
+// conversation.
 func TestAnEndWithoutTheConversationSaysThatItMayBeLost(t *testing.T) {
 	t.Parallel()
 	code, gone := 1, svc.ConversationGone

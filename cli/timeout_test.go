@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// furtherWords are flags that some commands need before they send a request. Nil: the command needs a terminal or standard input.
+// furtherWords are flags that some commands need before they send a request. Nil: the command needs a terminal or
+// standard input.
 var furtherWords = map[string][]string{
 	"svc top": nil, "svc attach": nil, "svc login": nil,
 	"svc project update": {"--name", "N"}, "svc task update": {"--title", "T"}, "svc host update": {"--name", "N"},
@@ -58,7 +59,8 @@ func TestEveryCommandEndsAtItsTimeout(t *testing.T) {
 	}
 }
 
-// argumentsIn returns the names of the required arguments in a command's usage line: not those in brackets, nor values of flags.
+// argumentsIn returns the names of the required arguments in a command's usage line: not those in brackets, nor
+// values of flags.
 func argumentsIn(use string) (names []string) {
 	words := strings.Fields(regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(use, ""))
 	for i, word := range words {

@@ -8,7 +8,8 @@ import (
 	"svc/config"
 )
 
-// The next command that svc prints reaches the same orchestrator: it has the same flags, and a path at which svc is found.
+// The next command that svc prints reaches the same orchestrator: it has the same flags, and a path at which svc is
+// found.
 func TestWhatIsTypedNextFindsTheSameOrchestrator(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

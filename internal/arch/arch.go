@@ -1,6 +1,6 @@
-// Package arch checks a source tree against the rules of this project's architecture: who may import
-// whom, and the few habits that a reader relies on in every file. It reads a tree and returns what
-// is wrong with it as sentences; the table of packages stands in the module's arch_test.go.
+// Package arch checks a source tree against the rules of this project's architecture: which package may import which,
+// and a few rules that hold for every file. It reads a tree and returns each violation as a sentence. The table of
+// packages is in the module's arch_test.go.
 package arch
 
 import (
@@ -17,33 +17,33 @@ import (
 	"strings"
 )
 
-// MaxLines is how long a file may be that people wrote: past it, a second thing hides in it.
+// MaxLines is the greatest length of a hand-written file. A longer one usually has two subjects.
 const MaxLines = 700
 
 // Package is one row of the table.
 type Package struct {
-	// Imports are the packages of the module it may import, as directories; "." is the root.
+	// Imports are the packages of the module that it may import, as directories; "." is the root.
 	Imports []string
-	// TestImports are those its tests may import besides. The package itself and what stands in
-	// Rules.TestSupport need not be named.
+	// TestImports are the packages that its tests may import in addition. The package itself and Rules.TestSupport
+	// need not be named.
 	TestImports []string
-	// Never are import paths from outside the module that it must not know, with all that is below
-	// them. Its tests may.
+	// Never are import paths from outside the module that it must not import, including every package below them. Its
+	// tests may.
 	Never []string
-	// NeverSelects are fields and methods of others, by their bare names, that its code must not use: they lead around the package that it
-	// shall go through. Its tests may.
+	// NeverSelects are the names of fields and methods that its code must not use, because they bypass the package
+	// that it must go through. Its tests may use them.
 	NeverSelects []string
 }
 
-// Rules describe a module. A directory with a go.mod of its own is another module: its files are
-// held to the habits, its imports are not checked.
+// Rules describe a module. A directory with its own go.mod is another module: the rules about imports do not apply to
+// its files, the rules for every file do.
 type Rules struct {
 	Module      string             // the module's path, as in go.mod
 	Packages    map[string]Package // by directory; may name packages that do not exist yet
 	TestSupport []string           // packages that the tests of every package may import
 }
 
-// file is a Go file that takes part in the rules.
+// file is a Go file to check.
 type file struct {
 	name  string // slash-separated, from the root of the tree
 	tests bool   // its name ends in _test.go
@@ -80,7 +80,8 @@ func (r Rules) Check(tree fs.FS) ([]string, error) {
 	return violations, nil
 }
 
-// read parses the tree's Go files, finds those, in Go and TypeScript, that are too long, and the metaphors in all that people read.
+// read parses the tree's Go files. It returns them, and the violations that need no parsing: Go and TypeScript files
+// that are too long, and metaphors in any text.
 func (r Rules) read(tree fs.FS) (files []file, violations []string, err error) {
 	var nested []string
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -122,7 +123,8 @@ func (r Rules) read(tree fs.FS) (files []file, violations []string, err error) {
 	return files, violations, err
 }
 
-// mode reads no further than the rules look: the bodies of functions only in tests and where the table says what must not be selected.
+// mode returns how much of a file must be parsed: the bodies of functions only in tests, and in packages with
+// NeverSelects.
 func (r Rules) mode(f file) parser.Mode {
 	if f.tests || len(r.Packages[f.dir()].NeverSelects) > 0 {
 		return parser.ParseComments | parser.SkipObjectResolution
@@ -130,7 +132,7 @@ func (r Rules) mode(f file) parser.Mode {
 	return parser.ParseComments | parser.ImportsOnly
 }
 
-// skipped tells the directories that hold no source of ours.
+// skipped reports whether a directory has no source of this project.
 func skipped(dir string) bool {
 	base := path.Base(dir)
 	switch base {
@@ -144,7 +146,7 @@ func skipped(dir string) bool {
 
 var generatedMark = regexp.MustCompile(`(?mi)^\s*(//|/?\*).*(code generated .*do not edit|@generated|auto(matically |-)?generated)`)
 
-// generated looks for the mark that generators leave at a file's head, in Go and in TypeScript.
+// generated reports whether a file's first lines have the mark of a generator, in Go or in TypeScript.
 func generated(source []byte) bool {
 	return generatedMark.Match(source[:min(len(source), 1000)])
 }
@@ -158,7 +160,7 @@ func (r Rules) own(importPath string) (dir string, ok bool) {
 }
 
 func (r Rules) imports(f file) (violations []string) {
-	row := r.Packages[f.dir()] // one that is missing is told by unlisted
+	row := r.Packages[f.dir()] // unlisted reports a package without a row
 	for _, spec := range f.ast.Imports {
 		importPath, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -185,7 +187,7 @@ func (r Rules) allowed(f file, row Package, dir string) bool {
 	return f.tests && (dir == f.dir() || slices.Contains(row.TestImports, dir) || slices.Contains(r.TestSupport, dir))
 }
 
-// selects tells the places where code uses a field or method that leads around another package.
+// selects returns the places where code uses a field or method that its package must not use.
 func (r Rules) selects(f file) (violations []string) {
 	never := r.Packages[f.dir()].NeverSelects
 	if f.tests || len(never) == 0 {
@@ -200,7 +202,7 @@ func (r Rules) selects(f file) (violations []string) {
 	return violations
 }
 
-// unlisted tells the packages that the table does not have.
+// unlisted returns the packages that are not in the table.
 func (r Rules) unlisted(files []file) (violations []string) {
 	told := map[string]bool{}
 	for _, f := range files {

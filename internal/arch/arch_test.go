@@ -23,7 +23,7 @@ var rules = arch.Rules{
 	TestSupport: []string{"testkit"},
 }
 
-// sound is a tree without a fault; each test adds one.
+// sound returns a tree without a violation; each test adds one.
 func sound() fstest.MapFS {
 	return tree(map[string]string{
 		"mod.go":              "// Package mod is the root.\npackage mod\n",
@@ -173,7 +173,8 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 	}
 }
 
-// Every row of the house style's table of words is known, as a name and as a phrase. None may stand here in one piece.
+// Every row of the house style's table of words is found, as a name and as a phrase. Each is split here, so that the
+// check of this tree does not find it.
 func TestEveryWordOfTheHouseStyleIsFound(t *testing.T) {
 	t.Parallel()
 	for _, was := range []string{

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// undocumented tells the packages without a comment that says what they are for. A package that
-// consists of tests alone has it in one of them.
+// undocumented returns the packages without a comment that says what they are for. A package that has only tests has
+// the comment in one of them.
 func undocumented(files []file) (violations []string) {
 	var dirs []string
 	documented := map[string]bool{}
@@ -35,8 +35,8 @@ func undocumented(files []file) (violations []string) {
 	return violations
 }
 
-// introduces tells whether the file's comment begins as godoc expects: "Package x …", and for a
-// program "Command x …" as well.
+// introduces reports whether the file's package comment begins as godoc expects: "Package x …", or "Command x …" for
+// a program.
 func introduces(f *ast.File) bool {
 	text := f.Doc.Text()
 	if f.Name.Name == "main" {
@@ -45,14 +45,14 @@ func introduces(f *ast.File) bool {
 	return strings.HasPrefix(text, "Package "+f.Name.Name+" ")
 }
 
-// sleeps tells the places where a test waits for time to pass: time.Sleep, and a timer that is received from outside of a select.
-// A test in which the passing of time is what happens says so with internal/clocktest.
+// sleeps returns the places where a test waits for time to pass: time.Sleep, and a receive from a timer outside of a
+// select. A test that must let time pass uses internal/clocktest.
 func sleeps(f file) (violations []string) {
 	clock := localName(f.ast, "time")
 	if clock == "" {
 		return nil
 	}
-	chosen := map[ast.Stmt]bool{} // the cases of a select that has several: it waits for the first of them
+	chosen := map[ast.Stmt]bool{} // the cases of selects that have several: such a select waits for an event too
 	ast.Inspect(f.ast, func(node ast.Node) bool {
 		what := ""
 		switch node := node.(type) {
@@ -77,7 +77,7 @@ func sleeps(f file) (violations []string) {
 	return violations
 }
 
-// receivesTime tells a receive from the channel of a timer or ticker.
+// receivesTime reports whether an expression receives from the channel of a timer or ticker.
 func receivesTime(expr ast.Expr, clock string) bool {
 	receive, ok := expr.(*ast.UnaryExpr)
 	if !ok || receive.Op != token.ARROW {
@@ -90,7 +90,7 @@ func receivesTime(expr ast.Expr, clock string) bool {
 	return ok && field.Sel.Name == "C"
 }
 
-// localName is what the file calls an imported package; empty if it does not import it.
+// localName returns the name that the file gives to an imported package; empty if the file does not import it.
 func localName(f *ast.File, importPath string) string {
 	for _, spec := range f.Imports {
 		if spec.Path.Value != strconv.Quote(importPath) {

@@ -8,15 +8,16 @@ import (
 	"slices"
 )
 
-// A metaphor is a way of saying things that this project does not use, in names, comments, messages and documents alike, because its
-// reader has to guess what is meant.
+// metaphor is a wording that this project does not use in names, comments, messages and documents, because a reader
+// has to guess what it means.
 type metaphor struct {
-	stem string         // that every match has in it, in lower case
-	was  *regexp.Regexp // in lower case
+	stem string         // is part of every match; in lower case
+	was  *regexp.Regexp // matches the wording; in lower case
 	is   string         // what is written instead
 }
 
-// metaphors are looked for line by line, whatever their case. They are put together so that none of them finds itself here.
+// metaphors are searched for line by line, ignoring case. Each is split here, so that the check does not find it in
+// this file.
 var metaphors = []metaphor{
 	{"kn" + "ock", regexp.MustCompile(`\bkn[o]ck`), "probe, or authenticate"},
 	{"do" + "or", regexp.MustCompile(`\bdo[o]rs?\b`), "scope, endpoint or way"},
@@ -44,10 +45,11 @@ var metaphors = []metaphor{
 	{"itself" + " tells", regexp.MustCompile(`\brun itself t[e]lls\b`), "a signal settles it"},
 }
 
-// prose is what people read in the tree, by its extension: code, documents, the page, settings, statements; and scripts, which have none.
+// prose has the extensions of files with text for people: code, documents, the page, settings, SQL; and scripts,
+// which have no extension.
 var prose = []string{".go", ".md", ".ts", ".tsx", ".html", ".css", ".sql", ".toml", ".yml", ".sh", ""}
 
-// wording tells the lines of a file that use one of the metaphors.
+// wording returns the lines of a file that have one of the metaphors.
 func wording(name string, source []byte) (violations []string) {
 	if !slices.Contains(prose, path.Ext(name)) {
 		return nil

@@ -13,28 +13,28 @@ import (
 	"svc/asciicast"
 )
 
-// film is the screens of a recording, in order.
+// film is the sequence of screens of a recording.
 type film struct {
 	frames []frame
-	length time.Duration // with the last screen, which stays a while
+	length time.Duration // including the time for which the last screen stays
 }
 
-// frame is a screen, from a time on until the next one.
+// frame is a screen and the time at which it appears. It stays until the next one.
 type frame struct {
 	at     time.Duration
 	rows   [][]vt10x.Glyph
-	cursor place // -1, -1: it is not shown
+	cursor place // -1, -1: the cursor is hidden
 }
 
 type place struct{ x, y int }
 
-// Frames that follow each other faster are not told apart by anyone; the last one stays so long.
+// A frame that is followed by another one within shortest is too short to be seen. The last frame stays for lastStay.
 const (
 	shortest = 50 * time.Millisecond
 	lastStay = 4 * time.Second
 )
 
-// shoot plays a recording on a terminal and takes its screens, with pauses of at most idle.
+// shoot plays a recording on a terminal and records its screens. It shortens pauses to idle.
 func shoot(cast *asciicast.Reader, idle time.Duration) (film, error) {
 	terminal := vt10x.New(vt10x.WithSize(cast.Header.Width, cast.Header.Height))
 	f := film{frames: []frame{look(terminal, 0)}}
@@ -73,7 +73,7 @@ func shoot(cast *asciicast.Reader, idle time.Duration) (film, error) {
 	return f, nil
 }
 
-// add puts a screen after the others, or in the place of the last one when that was shown too shortly.
+// add appends a screen. It replaces the last one if that would be shown for less than shortest.
 func (f *film) add(next frame) {
 	last := &f.frames[len(f.frames)-1]
 	if next.at-last.at < shortest {
@@ -99,7 +99,7 @@ func look(terminal vt10x.Terminal, at time.Duration) frame {
 	return f
 }
 
-// text is what a frame shows, without the spaces at the ends of its lines and the empty lines at its end.
+// text returns the text of a frame, without spaces at the ends of lines and without empty lines at the end.
 func (f frame) text() string {
 	var lines []string
 	for _, row := range f.rows {
@@ -116,7 +116,7 @@ func rowText(row []vt10x.Glyph) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// size is the part of the screen that was ever written to.
+// size returns the size of the part of the screen that was ever written to.
 func (f film) size() (cols, rows int) {
 	for _, fr := range f.frames {
 		for y, row := range fr.rows {
@@ -129,7 +129,7 @@ func (f film) size() (cols, rows int) {
 	return cols, rows
 }
 
-// used is how many cells of a row are not blank from its beginning to the last that is not.
+// used returns the number of cells up to and including the last cell of a row that is not blank.
 func used(row []vt10x.Glyph) int {
 	blank := vt10x.Glyph{Char: ' ', FG: vt10x.DefaultFG, BG: vt10x.DefaultBG}
 	for x, g := range slices.Backward(row) {

@@ -1,9 +1,10 @@
-// Command castsvg makes an animated picture of a recording of a terminal (asciicast v2), which needs neither a script nor a font of its
-// own, and is readable on light and dark pages.
+// Command castsvg makes an animated SVG of a recording of a terminal (asciicast v2). The picture needs no script and
+// no font of its own, and is readable on light and dark pages.
 //
 //	castsvg [-title TEXT] [-idle-limit TIME] FILE >PICTURE
 //
-// The same recording gives the same bytes. The picture shows the part of the screen that was ever written to.
+// The same recording always results in the same bytes. The picture shows the part of the screen that was ever written
+// to.
 package main
 
 import (

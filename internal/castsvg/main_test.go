@@ -25,7 +25,8 @@ import (
 
 const cols, rows = 40, 8
 
-// story moves the cursor, colours, wraps, scrolls, erases, tears sequences apart, and has another screen.
+// story is output that moves the cursor, colours, wraps, scrolls, erases, has split sequences, and uses the alternate
+// screen.
 var story = []string{
 	"\x1b[1mHello\x1b[0m <you> & \"all\"\r\n",
 	"\x1b[36mcyan\x1b[0m and \x1b[1;31mred on \x1b[44mblue\x1b[0m, \x1b[4munder\x1b[3mline\x1b[0m\r\n",
@@ -128,7 +129,7 @@ func mustRead(t *testing.T, text string) *asciicast.Reader {
 	return cast
 }
 
-// The picture in the README is the demo's, and small.
+// The picture in the README shows the demo, and is small.
 func TestThePictureOfTheDemo(t *testing.T) {
 	t.Parallel()
 	svg, err := os.ReadFile("../../docs/demo.svg")
@@ -149,16 +150,16 @@ func TestThePictureOfTheDemo(t *testing.T) {
 	}
 }
 
-// picture is an animated picture, read back.
+// picture is a parsed animated picture.
 type picture struct {
 	length time.Duration
 	shows  []pictured
-	still  string // what is shown where nothing moves
+	still  string // the text that is shown without animation
 }
 
-// pictured is a part of a picture, and from when to when it is visible.
+// pictured is a part of a picture, and the times at which it is visible.
 type pictured struct {
-	keys  []key // rising; none: always
+	keys  []key // in the order of time; none: it is always visible
 	last  bool
 	texts []placed
 }
@@ -228,7 +229,7 @@ func readPicture(t *testing.T, svg []byte) (p picture) {
 	return p
 }
 
-// textAt is the text at a time.
+// textAt returns the text that is visible at a time.
 func (p picture) textAt(at time.Duration) string {
 	percent := 100 * float64(at) / float64(p.length)
 	return p.text(func(s pictured) bool {
@@ -271,7 +272,7 @@ func (p picture) text(visible func(pictured) bool) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// glyphs is each row's glyphs, without the blank ends.
+// glyphs returns the glyphs of each row, without trailing blanks.
 func glyphs(rows [][]vt10x.Glyph) (all []string) {
 	for _, row := range rows {
 		all = append(all, fmt.Sprint(row[:used(row)]))
@@ -279,14 +280,15 @@ func glyphs(rows [][]vt10x.Glyph) (all []string) {
 	return all
 }
 
-// glyphsOf draws what tmux captured with its colours.
+// glyphsOf returns the glyphs of a screen that tmux has captured with its colours.
 func glyphsOf(styled string) []string {
 	screen := vt10x.New(vt10x.WithSize(cols, rows))
 	_, _ = io.WriteString(screen, strings.ReplaceAll(strings.TrimRight(styled, "\n"), "\n", "\r\n"))
 	return glyphs(look(screen, 0).rows)
 }
 
-// terminal is another terminal, tmux's: a function that gives the screen after some output, as text and with its colours.
+// terminal starts tmux as a second terminal, and returns a function that writes output to it and returns its screen,
+// as text and with colours.
 func terminal(t *testing.T) func(output string) (text, styled string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "svc-tmux-") // a socket's path is short
@@ -321,7 +323,7 @@ func terminal(t *testing.T) func(output string) (text, styled string) {
 		if err := os.WriteFile(file, []byte(output), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// The answer to the last sequence, where the cursor is, says that everything before it was drawn.
+		// The last sequence requests the position of the cursor. Its answer means that everything before it was drawn.
 		const program = `stty raw -echo; cat "$1"; printf '\033[6n'; IFS= read -r -d R answer; tmux wait-for -S "$2"; exec sleep 600`
 		tmux("new-session", "-d", "-s", name, "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "bash", "-c", program, "bash", file, name)
 		tmux("wait-for", name)

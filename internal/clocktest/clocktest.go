@@ -1,14 +1,15 @@
-// Package clocktest lets time pass in tests in which the passing of time is what happens. Neither function is a way to wait for
-// something: wait for the event itself.
+// Package clocktest lets time pass in tests that are about the passing of time. Do not use it to wait for an event:
+// wait for the event itself.
 package clocktest
 
 import "time"
 
-// realTime is later than any clock of a testing/synctest bubble, which begins with the year 2000, and earlier than any real one.
+// realTime is later than the clock of any testing/synctest bubble, which starts in the year 2000, and earlier than
+// any real clock.
 var realTime = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Pass moves the clock of a testing/synctest bubble, at once. Call synctest.Wait after it when what the time set off is to be over. Outside
-// of a bubble it panics.
+// Pass advances the clock of a testing/synctest bubble by d, without real waiting. Call synctest.Wait afterwards to
+// wait for what the time has triggered. Outside of a bubble it panics.
 func Pass(d time.Duration) {
 	if time.Now().After(realTime) {
 		panic("clocktest.Pass outside of synctest.Test: wait for the event")
@@ -16,5 +17,6 @@ func Pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// Pause takes real time: an outage of some seconds, or a connection that is quiet for longer than a limit.
+// Pause waits for d in real time: for an outage of some seconds, or a connection that is idle for longer than a
+// limit.
 func Pause(d time.Duration) { time.Sleep(d) }

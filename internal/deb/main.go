@@ -1,9 +1,9 @@
-// Command deb packs a folder as a Debian package: an ar archive of a format version, a tar of what is said
-// about the package, and a tar of its files. It needs no tool of Debian, so that every builder can make one.
+// Command deb packs a folder as a Debian package: an ar archive of a format version, a tar of the package's metadata,
+// and a tar of its files. It needs no tool of Debian, so it works on every system that builds a release.
 //
 //	deb VERSION ARCH SECONDS FOLDER >svc.deb
 //
-// SECONDS is the time of every file, since 1970: the same input gives the same bytes.
+// SECONDS is the modification time of every file, since 1970: the same input always results in the same bytes.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// pack writes a package with the files of root as they shall lie below /.
+// pack writes a package with the files of root, which are installed below /.
 func pack(w io.Writer, version, arch string, when time.Time, root fs.FS) error {
 	data, size, err := dataOf(root, when)
 	if err != nil {
@@ -78,8 +78,8 @@ Description: run coding agents on many machines, and know what they do
 `, debianVersion(version), arch, (size+1023)/1024)
 }
 
-// debianVersion is a version as dpkg takes and orders it: it begins with a
-// digit, and a hyphen would begin a revision.
+// debianVersion returns a version in the form that dpkg accepts and sorts: it begins with a digit, and has no hyphen,
+// because a hyphen begins a revision.
 func debianVersion(v string) string {
 	v = strings.ReplaceAll(strings.TrimPrefix(v, "v"), "-", "+")
 	if v == "" || v[0] < '0' || v[0] > '9' || !strings.Contains(v, ".") {
@@ -88,7 +88,7 @@ func debianVersion(v string) string {
 	return v
 }
 
-// dataOf is the tar of the files, and how many bytes they have.
+// dataOf returns the tar of the files, and their total size in bytes.
 func dataOf(root fs.FS, when time.Time) (data []byte, size int64, err error) {
 	data, err = tarOf(when, func(t *tar.Writer) error {
 		return fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
@@ -125,7 +125,7 @@ func addFile(t *tar.Writer, name string, mode int64, when time.Time, body []byte
 	return err
 }
 
-// tarOf is a compressed tar that says nothing of its builder.
+// tarOf returns a compressed tar that has no data about the machine that built it.
 func tarOf(when time.Time, fill func(*tar.Writer) error) ([]byte, error) {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

@@ -1,2 +1,2 @@
-// Package inotifytest lets a test hear from the kernel what a program does with folders, in the order in which it did it.
+// Package inotifytest reports to a test what a program does with folders, in order, through the kernel's inotify.
 package inotifytest

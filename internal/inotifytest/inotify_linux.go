@@ -12,13 +12,14 @@ import (
 // patience bounds the wait for the next event.
 const patience = 25 * time.Second
 
-// Event is one thing that was done in a folder that is watched.
+// Event is one operation in a watched folder.
 type Event struct {
 	Dir  string
-	Name string // of the file in it; "" for the folder itself
+	Name string // the file in the folder; "" for the folder itself
 }
 
-// Watch watches folders for what their masks ask for (unix.IN_…), and returns the function that waits for the next event.
+// Watch watches each folder for the operations in its mask (unix.IN_…). It returns a function that waits for the next
+// event.
 func Watch(t *testing.T, masks map[string]uint32) (next func() Event) {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -47,7 +48,7 @@ func Watch(t *testing.T, masks map[string]uint32) (next func() Event) {
 	}
 }
 
-// read takes what the kernel has to tell, and waits for it when that is nothing.
+// read returns the events that the kernel has queued. It waits until there is at least one.
 func read(t *testing.T, watch *os.File, dirs map[int]string) (events []Event) {
 	t.Helper()
 	if err := watch.SetReadDeadline(time.Now().Add(patience)); err != nil {

@@ -1,5 +1,5 @@
-// Package needtest finds the programs that tests run and says what becomes of a test where one is missing. A test that is
-// skipped for want of a program that nobody notices to be missing is no test.
+// Package needtest finds the programs that tests run, and fails or skips a test whose program is missing. It fails by
+// default, because nobody would notice a test that is always skipped.
 package needtest
 
 import (
@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Program is the path of a program that scripts/install-test-deps always installs. Without it the test fails.
+// Program returns the path of a program that scripts/install-test-deps always installs. Without the program the test
+// fails.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -19,9 +20,9 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Extra is the path of a program that only one test runs and that not every machine should have for it. "scripts/install-test-deps
-// all" installs it on Linux, which is what it does by itself in continuous integration, where CI is set: there the test fails without
-// it. Elsewhere it is skipped.
+// Extra returns the path of a program that only one test needs, so that not every machine must have it.
+// `scripts/install-test-deps all` installs it on Linux; with CI set, plain `scripts/install-test-deps` does too.
+// Without the program, the test fails on Linux with CI set, and is skipped elsewhere.
 func Extra(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

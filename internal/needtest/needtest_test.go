@@ -9,7 +9,7 @@ import (
 	"svc/internal/needtest"
 )
 
-// spy is a test that notes how it ended.
+// spy is a testing.TB that records how the test ended.
 type spy struct {
 	testing.TB
 	end string
@@ -26,7 +26,7 @@ func (s *spy) ends(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// outcome is how a test ends that needs a program.
+// outcome returns how a test ends that needs a program.
 func outcome(need func(testing.TB, string) string, program string) string {
 	s, done := &spy{}, make(chan struct{})
 	go func() {

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// clusterKeeper is the parent of one life of a cluster's server. Like keeper it ends the server when
-// the test process is gone; unlike keeper it leaves the data for the next life.
+// clusterKeeper is the shell script that is the parent of a cluster's server, for one start of it. Like keeper, it
+// ends the server when the test process is gone. Unlike keeper, it leaves the data for the next start.
 const clusterKeeper = `
 "$@" 3<&- & server=$!
 { read -r _ <&3; kill -QUIT "$server"; } 2>/dev/null & watcher=$!
@@ -24,7 +24,7 @@ wait "$server"
 kill "$watcher" 2>/dev/null
 `
 
-// Cluster is a PostgreSQL server of one test, which may be ended, frozen and started again.
+// Cluster is a PostgreSQL server for one test, which the test may end, freeze and start again.
 type Cluster struct {
 	// DSN is the postgres:// URL of a database in it. It stays the same over restarts.
 	DSN string
@@ -33,10 +33,10 @@ type Cluster struct {
 	dir     string
 	bin     string
 	account *syscall.Credential
-	server  *server // nil: it is down
+	server  *server // nil: the server is not running
 }
 
-// NewCluster makes and starts a cluster. It is ended and removed with the test.
+// NewCluster makes and starts a cluster. It ends and removes the cluster at the end of the test.
 func NewCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	c := &Cluster{tb: tb}
@@ -82,7 +82,7 @@ func NewCluster(tb testing.TB) *Cluster {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// Launch starts the server and does not wait until it answers.
+// Launch starts the server. It does not wait until the server answers.
 func (c *Cluster) Launch() {
 	c.tb.Helper()
 	s, err := launch(clusterKeeper, nil, filepath.Join(c.bin, "postgres"), c.dir, c.data(), c.account)
@@ -92,20 +92,20 @@ func (c *Cluster) Launch() {
 	c.server = s
 }
 
-// Crash ends the server at once, without a checkpoint: the next start recovers from its log.
+// Crash ends the server at once, without a checkpoint: at the next start the server recovers from its log.
 func (c *Cluster) Crash() {
 	c.tb.Helper()
 	c.end(syscall.SIGQUIT)
 }
 
-// Stop ends the server in order, as a restart for an upgrade does: connections are cut, data is written.
+// Stop ends the server in order, as a restart for an upgrade does: the server closes connections and writes its data.
 func (c *Cluster) Stop() {
 	c.tb.Helper()
 	c.end(syscall.SIGINT)
 }
 
-// end sends the server's main process the signal and waits until it has ended. One that does not end in order, as on a disk that is busy with
-// others, is crashed.
+// end sends a signal to the server's main process and waits until it has ended. If that takes too long, as on a busy
+// disk, end crashes the server.
 func (c *Cluster) end(sig syscall.Signal) {
 	c.tb.Helper()
 	for _, how := range []syscall.Signal{sig, syscall.SIGQUIT} {
@@ -125,10 +125,10 @@ func (c *Cluster) end(sig syscall.Signal) {
 	c.tb.Fatalf("pgtest: the server does not end:\n%s", c.server.output)
 }
 
-// Freeze stops all processes of the server where they are: nothing is refused and nothing answers.
+// Freeze suspends all processes of the server: it refuses no connection and answers nothing.
 func (c *Cluster) Freeze() { c.signal(syscall.SIGSTOP) }
 
-// Thaw lets them go on.
+// Thaw resumes all processes of the server.
 func (c *Cluster) Thaw() { c.signal(syscall.SIGCONT) }
 
 func (c *Cluster) signal(sig syscall.Signal) {
@@ -140,10 +140,10 @@ func (c *Cluster) signal(sig syscall.Signal) {
 	}
 }
 
-// postmaster is the server's first process; none when the server has ended.
+// postmaster returns the PID of the server's main process; none when the server has ended.
 func (c *Cluster) postmaster() []int { return children(c.server.keeper.Process.Pid, "postgres") }
 
-// processes is the postmaster and the processes that it started.
+// processes returns the PIDs of the postmaster and of the processes that it started.
 func (c *Cluster) processes() []int {
 	var all []int
 	for _, pid := range c.postmaster() {
@@ -152,7 +152,7 @@ func (c *Cluster) processes() []int {
 	return all
 }
 
-// children lists the live processes that a process started; with a name only those of that program.
+// children returns the PIDs of the live children of a process; with a name, only those of that program.
 func children(parent int, name string) (pids []int) {
 	out, err := exec.CommandContext(context.Background(), "pgrep", "-P", strconv.Itoa(parent)).Output()
 	if err != nil {
@@ -171,7 +171,7 @@ func children(parent int, name string) (pids []int) {
 	return pids
 }
 
-// Answers tells whether the server takes a connection now.
+// Answers reports whether the server accepts a connection now.
 func (c *Cluster) Answers(ctx context.Context) bool {
 	conn, err := pgx.Connect(ctx, c.DSN)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// places hold the server's programs on systems that keep them out of PATH: Debian, Red Hat's
+// places are the directories of the server's programs on systems that do not put them on the PATH: Debian, Red Hat's
 // community packages and Homebrew.
 var places = []string{
 	"/usr/lib/postgresql/*/bin",
@@ -22,8 +22,8 @@ var places = []string{
 var errNotFound = errors.New("no PostgreSQL server found (initdb and postgres): `make test` installs it, " +
 	"or install your system's postgresql package, or set " + Env + " to the postgres:// URL of a running server")
 
-// findServer returns the directory that holds initdb and postgres: the first of PATH that has both,
-// else the newest version among the globs.
+// findServer returns the directory that has initdb and postgres: the first such directory of the PATH, else that of
+// the newest version among the globs.
 func findServer(path string, globs []string) (string, error) {
 	var dirs []string
 	for _, glob := range globs {
@@ -45,7 +45,7 @@ func findServer(path string, globs []string) (string, error) {
 
 var number = regexp.MustCompile(`\d+`)
 
-// version is the first number in the path, the major version in every place we look; 0 without one.
+// version returns the first number in the path, which is the major version in all of the places; 0 without a number.
 func version(dir string) int {
 	n, err := strconv.Atoi(number.FindString(dir))
 	if err != nil {
@@ -62,5 +62,5 @@ func executable(file string) bool {
 	return err == nil
 }
 
-// serverDir looks in the places of this machine.
+// serverDir returns the directory of the server's programs on this machine.
 func serverDir() (string, error) { return findServer(os.Getenv("PATH"), places) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// install puts empty programs with these names into dir.
+// install writes empty programs with these names to dir.
 func install(t *testing.T, dir string, names ...string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -21,7 +21,8 @@ func install(t *testing.T, dir string, names ...string) string {
 	return dir
 }
 
-// program writes a script that can be started at once: a process that another test starts meanwhile would have it open for writing.
+// program writes a script in a way that it can be started at once. Otherwise, a process that another test starts at
+// that time could have it open for writing.
 func program(t *testing.T, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Link is a way to a server that a test can break.
+// Link is a connection path to a server. A test can break it.
 type Link struct {
 	target string // the server's socket
 	accept net.Listener
@@ -18,9 +18,10 @@ type Link struct {
 
 	mu    sync.Mutex // guards the rest
 	mode  Mode
-	delay time.Duration // of each piece towards the server
+	delay time.Duration // for each piece towards the server
 	conns map[*linked]bool
-	// Sent is called for each piece that goes to the server, before it does; nil: not.
+	// sent is called for the nth piece towards the server, before it is sent; nil: it is not called. With cut, the
+	// connection is closed: before the piece is sent, or with after, after that.
 	sent func(n int) (cut, after bool)
 	n    int
 }
@@ -31,7 +32,7 @@ type Mode int
 // The modes.
 const (
 	Works    Mode = iota
-	Swallows      // loses every byte and closes nothing; what lost some stays dead
+	Swallows      // loses every byte and closes nothing; a connection that lost a byte stays dead
 	Refuses       // closes new connections at once
 )
 
@@ -40,7 +41,7 @@ type linked struct {
 	dead      bool // guarded by Link.mu
 }
 
-// NewLink makes a link to the database of a dsn that Start gave, and the dsn that uses it.
+// NewLink makes a link to the database of a DSN from Start. It returns the link and the DSN that uses it.
 func NewLink(tb testing.TB, dsn string) (*Link, string) {
 	tb.Helper()
 	u, err := url.Parse(dsn)
@@ -71,7 +72,8 @@ func (l *Link) Set(m Mode) {
 	l.mode = m
 }
 
-// Delay has each piece towards the server wait, so that every trip takes so much longer, on open connections and new ones. 0: as fast as it can.
+// Delay delays each piece towards the server, so that each round trip takes d longer, on open and new connections. 0
+// means no delay.
 func (l *Link) Delay(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +90,8 @@ func (l *Link) Cut() {
 	}
 }
 
-// CutAt cuts the connection whose piece towards the server is the nth from now: before the piece
-// is passed on, or after it.
+// CutAt closes the connection that sends the nth piece from now towards the server: before the piece is sent, or
+// after it.
 func (l *Link) CutAt(nth int, after bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,16 +1,16 @@
 // Package pgtest gives tests a real PostgreSQL database each.
 //
-// Where the environment variable SVC_TEST_POSTGRES holds a postgres:// URL, databases are created on
+// If the environment variable SVC_TEST_POSTGRES is set to a postgres:// URL, databases are created on
 // that server, whose role must be allowed to create them. Otherwise the first call in a test process
 // starts a private server: a fresh cluster in a temporary directory that listens on a Unix socket
-// there and nowhere else. A commit is written before it is acknowledged, as in production, but not synced
-// to disk: tests kill processes, never the machine, and what a process has written survives it. In a
-// program that is no test, such as a benchmark, it is synced too.
+// there and on no network address. A commit is written before it is acknowledged, as in production, but not synced
+// to disk: tests kill processes, never the machine, and written data survives the end of a process. In a
+// program that is no test, such as a benchmark, commits are synced too.
 //
 // The databases sort text as English readers do (ICU en-US) wherever the server can, not by byte:
-// a query that relies on byte order without saying COLLATE "C" fails here rather than at a user's.
+// a query that relies on byte order without COLLATE "C" then fails in a test, before it fails for a user.
 //
-// A package that uses it says so in its TestMain, which stops the server before the process ends:
+// A package that uses it needs this TestMain, which stops the server before the process ends:
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 package pgtest
@@ -29,23 +29,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Env names the variable that points the tests at a running server instead of a private one.
+// Env is the name of the variable with the URL of a running server, which the tests use instead of a private one.
 const Env = "SVC_TEST_POSTGRES"
 
-// patience bounds each statement this package waits for. It is generous because a loaded machine
-// that syncs to a slow disk is slow, not broken.
+// patience bounds each operation that this package waits for. It is long because a loaded machine with a slow disk is
+// slow, not broken.
 const patience = 60 * time.Second
 
 // private is the server of this test process; nil until a test asked for a database.
 var private struct {
 	sync.Mutex
 	server *server
-	err    error // why it could not be started; kept so that every test tells it, at once
+	err    error // why it could not be started; kept so that every later test fails at once with it
 }
 
-// Main runs the tests of m, stops the private server if one was started, and returns the exit code
-// for os.Exit. A process that dies before (panic, kill -9, timeout) takes its server along as well,
-// only a moment later.
+// Main runs the tests of m, stops the private server if one was started, and returns the exit code for os.Exit. When
+// the process ends in another way (panic, kill -9, timeout), its server ends too, a moment later.
 func Main(m interface{ Run() int }) int {
 	code := m.Run()
 	private.Lock()
@@ -67,23 +66,23 @@ func Main(m interface{ Run() int }) int {
 	return code
 }
 
-// Tests are the tests of M under Main, for a caller that runs them itself.
+// Tests runs the tests of M with Main, for a caller that expects a Run method.
 type Tests struct{ M interface{ Run() int } }
 
-// Run is Main.
+// Run calls Main.
 func (t Tests) Run() int { return Main(t.M) }
 
-// Start creates an empty database for the test and returns its postgres:// URL. The database is
-// dropped when the test ends, whoever is still connected. Without PostgreSQL the test fails; it is
-// never skipped.
+// Start creates an empty database for the test and returns its postgres:// URL. At the end of the test the database
+// is dropped, even when there are still connections to it. Without PostgreSQL the test fails; it is never skipped.
 func Start(tb testing.TB) (dsn string) {
 	tb.Helper()
 	return start(tb, createEmpty)
 }
 
-// Template is a database that is filled once in a test process, and then copied: to make tables takes longer than to copy them.
+// Template is a database that is filled once in a test process and then copied, because copying tables is faster than
+// creating them.
 type Template struct {
-	// Fill makes what the database holds. Nobody may be connected to it when it returns.
+	// Fill makes the content of the database. When it returns, there must be no connection to the database.
 	Fill func(dsn string) error
 
 	once sync.Once
@@ -91,7 +90,7 @@ type Template struct {
 	err  error
 }
 
-// Start is [Start] with a copy of the template.
+// Start is like [Start], but the database is a copy of the template.
 func (p *Template) Start(tb testing.TB) (dsn string) {
 	tb.Helper()
 	return start(tb, func(admin *url.URL, name string) error {
@@ -103,8 +102,8 @@ func (p *Template) Start(tb testing.TB) (dsn string) {
 	})
 }
 
-// make fills the database that is copied. It goes with its server; on a server of the environment it is dropped with the process's last
-// test, in [Main].
+// make makes and fills the template. A private server is removed as a whole; on the server of the environment, [Main]
+// drops the template after the last test of the process.
 func (p *Template) make(admin *url.URL) (name string, err error) {
 	name = newName()
 	if err := createEmpty(admin, name); err != nil {
@@ -116,13 +115,13 @@ func (p *Template) make(admin *url.URL) (name string, err error) {
 	return name, p.Fill(within(admin, name))
 }
 
-// atEnd is what Main drops from a server that goes on.
+// atEnd has what Main drops from the server of the environment.
 var atEnd struct {
 	sync.Mutex
 	drop []func() error
 }
 
-// start makes a database for the test.
+// start makes a database for the test and drops it at the end of the test.
 func start(tb testing.TB, create func(admin *url.URL, name string) error) (dsn string) {
 	tb.Helper()
 	admin, err := adminURL()
@@ -147,15 +146,15 @@ func drop(admin *url.URL, name string) error {
 	return execute(admin, "DROP DATABASE "+name+" WITH (FORCE)")
 }
 
-// within is the URL of a database of a server.
+// within returns the URL of a database on a server.
 func within(admin *url.URL, name string) string {
 	own := *admin
 	own.Path = "/" + name
 	return own.String()
 }
 
-// adminURL is where databases are created: the server of the environment, or the private one,
-// which it starts if this is the first call.
+// adminURL returns the server on which databases are created: the one of the environment, or the private one, which
+// the first call starts.
 func adminURL() (*url.URL, error) {
 	if given := os.Getenv(Env); given != "" {
 		return parseURL(given)
@@ -171,7 +170,7 @@ func adminURL() (*url.URL, error) {
 	return private.server.url(), nil
 }
 
-// parseURL never repeats its argument in an error: it may hold a password.
+// parseURL parses a URL. Its errors never have the URL in them, because it may have a password.
 func parseURL(dsn string) (*url.URL, error) {
 	u, err := url.Parse(dsn)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
@@ -180,7 +179,7 @@ func parseURL(dsn string) (*url.URL, error) {
 	return u, nil
 }
 
-// createEmpty copies template0, the only template that may be given another collation.
+// createEmpty creates a database from template0, the only template that allows another collation.
 func createEmpty(admin *url.URL, name string) error {
 	statement := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"
 	icu, err := hasICU(admin)
@@ -193,8 +192,8 @@ func createEmpty(admin *url.URL, name string) error {
 	return execute(admin, statement)
 }
 
-// hasICU tells whether a database may use ICU by default: since PostgreSQL 15, unless it was built
-// without.
+// hasICU reports whether a database can have ICU as its default: since PostgreSQL 15, unless the server was built
+// without it.
 func hasICU(admin *url.URL) (ok bool, err error) {
 	err = connected(admin, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int >= 150000
@@ -210,8 +209,8 @@ func execute(admin *url.URL, statement string) error {
 	})
 }
 
-// connected runs do on a connection of its own. It does not take the test's context, which is over
-// when the database is to be dropped.
+// connected calls do with a new connection. It does not use the test's context, which has ended by the time that a
+// database is dropped.
 func connected(admin *url.URL, do func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -18,8 +18,8 @@ import (
 	"svc/internal/pgtest"
 )
 
-// child makes the test binary a process that tells the URL of a database and then ends, or waits to
-// be killed.
+// child is the variable that makes the test binary print the URL of a database and then end, or wait until it is
+// killed.
 const child = "PGTEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -99,7 +99,7 @@ func TestTextDoesNotSortByByteUnlessAsked(t *testing.T) {
 	}
 }
 
-// TestAServerDiesWithItsProcess kills a test process outright and waits until its server and its
+// TestAServerDiesWithItsProcess kills a test process with SIGKILL and waits until its server and its
 // directory are gone.
 func TestAServerDiesWithItsProcess(t *testing.T) {
 	if os.Getenv(child) != "" {

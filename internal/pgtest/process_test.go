@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pidOf reads the process id of the server whose socket directory is dir.
+// pidOf returns the PID of the server whose socket directory is dir.
 func pidOf(t *testing.T, dir string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
@@ -24,5 +24,5 @@ func pidOf(t *testing.T, dir string) int {
 	return pid
 }
 
-// alive tells whether the process exists; signal 0 only asks.
+// alive reports whether the process exists; signal 0 has no effect on it.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

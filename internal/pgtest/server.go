@@ -19,11 +19,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// keeper is the server's parent. It lives exactly as long as the server, and ends the server when
-// descriptor 3, a pipe whose other end only the test process holds, is closed: on stop, and by the
-// kernel however the test process dies. (A parent-death signal would do that on Linux alone, and is
-// sent when the starting thread ends, not the process.) The data is thrown away, so the server
-// is ended by SIGQUIT, without the checkpoint of an orderly shutdown.
+// keeper is the shell script that is the server's parent. It lives exactly as long as the server. It ends the server
+// when descriptor 3 is closed. That is a pipe whose other end only the test process has, so stop closes it, and the
+// kernel does when the test process ends in any way. (A parent-death signal exists on Linux only, and is sent at the
+// end of the thread that started the process, not of the process.) The data is not needed any more, so keeper ends
+// the server with SIGQUIT, without a checkpoint.
 const keeper = `
 dir=$1; shift
 "$@" 3<&- & server=$!
@@ -35,15 +35,15 @@ cd / && rm -rf "$dir"
 
 // server is a private cluster and the process that serves it.
 type server struct {
-	dir    string        // the cluster and the socket; removed by the keeper
+	dir    string        // has the cluster and the socket; keeper removes it
 	hold   *os.File      // the pipe's end that keeps the server alive
 	keeper *exec.Cmd     // leader of a process group of its own, so that Ctrl-C does not reach it
-	output *output       // what the server said
+	output *output       // the output of the server
 	exited chan struct{} // closed when the keeper is gone, and with it server and directory
 }
 
-// settings make a server that starts quickly and serves many small pools. It is quiet because tests
-// provoke errors on purpose.
+// settings make the server start quickly and allow many small connection pools. They also reduce its log, because
+// tests cause errors on purpose.
 var settings = []string{
 	"listen_addresses=",
 	"shared_buffers=16MB",
@@ -95,8 +95,7 @@ func startIn(dir, bin string, account *syscall.Credential) (*server, error) {
 	return s, nil
 }
 
-// initialize makes the cluster. It trusts whoever can reach the socket, which stands in a directory
-// that only the owner can enter.
+// initialize makes the cluster. It requires no password: the socket is in a directory that only the owner can enter.
 func initialize(initdb, data string, account *syscall.Credential) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
@@ -110,8 +109,7 @@ func initialize(initdb, data string, account *syscall.Credential) error {
 	return nil
 }
 
-// launch starts the server below a keeper, a shell script that gets the server's command after its own
-// arguments.
+// launch starts the server below keeper, a shell script that gets the server's command after its own arguments.
 func launch(keeper string, own []string, postgres, dir, data string, account *syscall.Credential) (*server, error) {
 	watched, hold, err := os.Pipe()
 	if err != nil {
@@ -137,13 +135,13 @@ func launch(keeper string, own []string, postgres, dir, data string, account *sy
 		return nil, errors.Join(fmt.Errorf("start postgres: %w", err), hold.Close())
 	}
 	go func() {
-		_ = s.keeper.Wait() // how it ended says nothing: its last command decides
+		_ = s.keeper.Wait() // the exit code is that of the script's last command, and means nothing
 		close(s.exited)
 	}()
 	return s, nil
 }
 
-// await returns when the server answers.
+// await waits until the server answers.
 func (s *server) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -164,7 +162,7 @@ func (s *server) await() error {
 	}
 }
 
-// stop ends the server and returns when its processes and its directory are gone.
+// stop ends the server and waits until its processes and its directory are gone.
 func (s *server) stop() error {
 	closed := s.hold.Close()
 	select {
@@ -176,7 +174,7 @@ func (s *server) stop() error {
 	return errors.Join(errors.New("postgres did not end in time and was killed"), killed, os.RemoveAll(s.dir))
 }
 
-// url reaches the database every cluster has, through the socket.
+// url returns the URL of the database that every cluster has, through the socket.
 func (s *server) url() *url.URL {
 	return &url.URL{
 		Scheme: "postgres", User: url.User("svc"), Path: "/postgres",
@@ -184,8 +182,8 @@ func (s *server) url() *url.URL {
 	}
 }
 
-// unprivileged is the account the server runs under: our own (nil), except for root, whom
-// PostgreSQL refuses.
+// unprivileged returns the account that the server runs under: nil for the current one. It is another one only for
+// root, because PostgreSQL refuses to run as root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -208,7 +206,7 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("root cannot run PostgreSQL, and there is neither a user postgres nor nobody")
 }
 
-// output collects what the server says, for the message of a start that went wrong.
+// output collects the output of the server, for the error message of a failed start.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu

@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 )
 
-// beats finds the heartbeats in the bytes that a worker sends: the requests before its uplink, the
-// upgrade, and then masked WebSocket frames of JSON.
+// beats finds heartbeats in the bytes that a worker sends: the requests before its uplink, the upgrade, and then
+// masked WebSocket frames of JSON.
 type beats struct {
-	uplink bool   // the frames have begun
-	rest   []byte // what is not understood yet
-	skip   int    // bytes of the present frame that are still to come
-	beat   bool   // the present frame is a heartbeat
+	uplink bool   // the upgrade was seen, and frames follow
+	rest   []byte // bytes that were not parsed yet
+	skip   int    // bytes of the current frame that were not read yet
+	beat   bool   // the current frame is a heartbeat
 }
 
 var (
@@ -20,7 +20,7 @@ var (
 	heartbeat     = []byte(`{"type":"heartbeat"`)
 )
 
-// count is how many heartbeats are complete with this piece.
+// count returns the number of heartbeats that are complete with this piece.
 func (b *beats) count(piece []byte) (n int) {
 	b.rest = append(b.rest, piece...)
 	if !b.uplink && !b.upgrade() {
@@ -43,7 +43,7 @@ func (b *beats) count(piece []byte) (n int) {
 	}
 }
 
-// upgrade drops what comes before the frames. False: they have not begun.
+// upgrade drops the bytes before the frames. It returns false when the frames have not begun.
 func (b *beats) upgrade() bool {
 	at := bytes.Index(b.rest, uplinkRequest)
 	if at < 0 {
@@ -58,7 +58,7 @@ func (b *beats) upgrade() bool {
 	return true
 }
 
-// frame reads the head of the next frame. False: it is not there yet.
+// frame parses the header of the next frame. It returns false when the header is incomplete.
 func (b *beats) frame() bool {
 	if len(b.rest) < 2 {
 		return false
@@ -90,5 +90,5 @@ func (b *beats) frame() bool {
 	}
 	b.beat = bytes.Equal(clear, heartbeat)
 	b.rest, b.skip = first, length
-	return length > 0 || b.frame() // an empty frame, such as a ping, is followed at once
+	return length > 0 || b.frame() // after an empty frame, such as a ping, the next header follows
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// masked is a text frame as a client sends it.
+// masked returns a text frame as a client sends it.
 func masked(text string) []byte {
 	frame := []byte{0x81}
 	switch {

@@ -20,10 +20,10 @@ type Event struct {
 	Seq     int64
 	Topic   svc.Topic
 	Payload map[string]any
-	Came    time.Time // when the follower got it
+	Came    time.Time // when the follower received it
 }
 
-// Text is a member of the payload as text; empty when it is not there.
+// Text returns a member of the payload as text; empty when the member does not exist.
 func (e Event) Text(member string) string {
 	switch v := e.Payload[member].(type) {
 	case nil:
@@ -37,8 +37,8 @@ func (e Event) Text(member string) string {
 	}
 }
 
-// Follower follows the whole event stream from the journal's beginning, with one cursor, through
-// every restart of the orchestrator. It holds the stream to its promise: each seq once, no gap.
+// Follower follows the whole event stream from the beginning of the journal, with one cursor, through every restart
+// of the orchestrator. It checks what the stream guarantees: each seq once, and no gap.
 type Follower struct {
 	o      *Orchestrator
 	url    string
@@ -48,18 +48,19 @@ type Follower struct {
 
 	mu      sync.Mutex // guards the rest
 	events  []Event
-	broken  string        // the first breach of the promise
+	broken  string        // the first violation of the guarantee
 	news    chan struct{} // closed and replaced with each event
 	Resumed int           // how often the stream was opened
 }
 
-// Follow begins to follow. The orchestrator must have been started once.
+// Follow starts a follower. The orchestrator must have been started at least once, because the first start makes the
+// token.
 func (o *Orchestrator) Follow() *Follower {
 	o.lab.TB.Helper()
 	return o.FollowBy(o.URL)
 }
 
-// FollowBy follows by another way to the orchestrator, such as a proxy's.
+// FollowBy is Follow through another URL, such as that of a proxy.
 func (o *Orchestrator) FollowBy(url string) *Follower {
 	o.lab.TB.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,7 +70,7 @@ func (o *Orchestrator) FollowBy(url string) *Follower {
 	return f
 }
 
-// Close ends the following and tells what was wrong with the stream.
+// Close ends the follower and fails the test if the stream has violated its guarantee.
 func (f *Follower) Close() {
 	f.cancel()
 	<-f.done
@@ -104,7 +105,7 @@ func (f *Follower) stream(ctx context.Context, client *http.Client) {
 	request.Header.Set("Last-Event-ID", strconv.FormatInt(f.cursor(), 10))
 	answer, err := client.Do(request)
 	if err != nil {
-		return // it is down; that is what the test is about
+		return // the test has stopped the orchestrator
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
@@ -116,7 +117,8 @@ func (f *Follower) stream(ctx context.Context, client *http.Client) {
 	f.read(answer.Body)
 }
 
-// read takes the messages of one connection. What was cut off in the middle of a line is no breach: it comes again with the next connection.
+// read reads the messages of one connection. A connection that ends in the middle of a line is no violation: the next
+// connection repeats the message.
 func (f *Follower) read(body io.Reader) {
 	lines := bufio.NewReader(body)
 	var e Event
@@ -173,14 +175,14 @@ func (f *Follower) breach(what string) {
 	}
 }
 
-// Events is what has come so far.
+// Events returns the events that were received so far.
 func (f *Follower) Events() []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.events[:len(f.events):len(f.events)]
 }
 
-// Where is the events so far that pass.
+// Where returns the events so far for which pass is true.
 func (f *Follower) Where(pass func(Event) bool) []Event {
 	var found []Event
 	for _, e := range f.Events() {
@@ -191,7 +193,7 @@ func (f *Follower) Where(pass func(Event) bool) []Event {
 	return found
 }
 
-// Of is the events so far of a run, or of a host, of certain topics; none means all.
+// Of returns the events so far of a run or a host, with one of the topics; no topics means all.
 func (f *Follower) Of(id string, topics ...svc.Topic) []Event {
 	return f.Where(func(e Event) bool {
 		if e.Text("run_id") != id && e.Text("host_id") != id {
@@ -206,7 +208,7 @@ func (f *Follower) Of(id string, topics ...svc.Topic) []Event {
 	})
 }
 
-// Await waits until the events so far fulfil a condition.
+// Await waits until the events so far meet a condition.
 func (f *Follower) Await(limit time.Duration, what string, fulfilled func([]Event) bool) {
 	f.o.lab.TB.Helper()
 	timeout := time.NewTimer(limit)
@@ -226,7 +228,7 @@ func (f *Follower) Await(limit time.Duration, what string, fulfilled func([]Even
 	}
 }
 
-// AwaitRun waits for the first event of a run of one of the topics.
+// AwaitRun waits for the first event of a run with one of the topics, and returns it.
 func (f *Follower) AwaitRun(id string, topics ...svc.Topic) Event {
 	f.o.lab.TB.Helper()
 	var found []Event

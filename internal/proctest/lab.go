@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// markEnv carries the mark of a test through everything it starts. A worker hands no variable that begins
-// with SVC_ down to its sessions, so this one does not.
+// markEnv is the variable with the mark of a test, which every process that the test starts inherits. A worker
+// removes variables that begin with SVC_ from the environment of its sessions, so the name begins with another
+// prefix.
 const markEnv = "PROCTEST_MARK"
 
-// Lab is one test's world: a short temporary directory and every process in it.
+// Lab has all that one test starts: a temporary directory and every process in it.
 type Lab struct {
 	TB   testing.TB
-	Dir  string // short: sockets live below it
+	Dir  string // short, because paths of sockets are below it
 	mark string
 }
 
-// NewLab makes a lab. When the test ends, all of its processes are ended and its directory is
-// removed.
+// NewLab makes a lab. When the test ends, all processes of the lab are killed and its directory is removed.
 func NewLab(tb testing.TB) *Lab {
 	tb.Helper()
 	dir, err := os.MkdirTemp("/tmp", "svcpt")
@@ -45,7 +45,7 @@ func NewLab(tb testing.TB) *Lab {
 	return l
 }
 
-// Path is a path in the lab's directory; the folder above it is made.
+// Path returns a path in the lab's directory, and makes the folder above it.
 func (l *Lab) Path(parts ...string) string {
 	l.TB.Helper()
 	path := filepath.Join(append([]string{l.Dir}, parts...)...)
@@ -55,7 +55,7 @@ func (l *Lab) Path(parts ...string) string {
 	return path
 }
 
-// environ is what every process of the lab is started with.
+// environ returns the environment of every process of the lab.
 func (l *Lab) environ(more ...string) []string {
 	env := []string{
 		markEnv + "=" + l.mark, "PATH=" + os.Getenv("PATH"), "HOME=" + l.Dir, "LANG=C.UTF-8", "SHELL=/bin/sh",
@@ -79,8 +79,8 @@ type Proc struct {
 	Command string // its arguments, with spaces between
 }
 
-// Processes lists the live processes that carry the lab's mark or were given a path of the lab: what
-// the test started, and all that came of it.
+// Processes lists the live processes that have the lab's mark, or a path of the lab in their arguments: the processes
+// that the test started, and their descendants.
 func (l *Lab) Processes() []Proc {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *Lab) Processes() []Proc {
 		}
 		environ, err := os.ReadFile("/proc/" + e.Name() + "/environ")
 		marked := err == nil && bytes.Contains(environ, []byte(markEnv+"="+l.mark))
-		if !marked && !bytes.Contains(args, []byte(l.Dir+"/")) { // a terminal's own programs inherit nothing
+		if !marked && !bytes.Contains(args, []byte(l.Dir+"/")) { // programs of a terminal multiplexer do not inherit the mark
 			continue
 		}
 		found = append(found, Proc{pid, strings.TrimSpace(string(bytes.ReplaceAll(args, []byte{0}, []byte(" "))))})
@@ -106,7 +106,7 @@ func (l *Lab) Processes() []Proc {
 	return found
 }
 
-// WantProcesses waits until exactly n live processes have a command that fits the pattern.
+// WantProcesses waits until exactly n live processes have a command that matches the pattern.
 func (l *Lab) WantProcesses(n int, pattern string) {
 	l.TB.Helper()
 	fits := regexp.MustCompile(pattern)
@@ -120,8 +120,8 @@ func (l *Lab) WantProcesses(n int, pattern string) {
 	}
 }
 
-// endAll kills what is left. More than one pass is needed, since what is killed may start something
-// before it ends.
+// endAll kills the remaining processes. It may need more than one pass, because a process can start another one
+// before it is killed.
 func (l *Lab) endAll() {
 	deadline := time.Now().Add(10 * time.Second)
 	for left := l.Processes(); len(left) > 0; left = l.Processes() {

@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// What all orchestrators of one database must have in common.
+// The secrets that all orchestrators of one database must share.
 const (
 	memberToken       = "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb"
 	MemberWorkerToken = "ccccccccccccccccdddddddddddddddd"
@@ -20,12 +20,13 @@ const (
 
 var memberKey = strings.Repeat("5e", 32)
 
-// Members are orchestrators that share a PostgreSQL database, with a balancer in front.
+// Members are orchestrators that share a PostgreSQL database, with a load balancer in front of them.
 type Members struct {
 	All []*Orchestrator
-	// Front is what clients and workers use: an orchestrator's address that is always there. Only what needs no process may be asked of it.
+	// Front has the address that clients and workers use: that of the balancer, which always answers. It has no
+	// process of its own.
 	Front *Orchestrator
-	// Peers has, for each, the way on which the others reach it.
+	// Peers has, for each orchestrator, the proxy through which the others reach it.
 	Peers []*Proxy
 
 	l       *Lab
@@ -33,10 +34,10 @@ type Members struct {
 	front   *Proxy
 	mu      sync.Mutex // guards the rest, and All and Peers while they grow
 	down    map[*Orchestrator]bool
-	apart   map[*Orchestrator]bool // the balancer does not reach them
+	apart   map[*Orchestrator]bool // the balancer does not use them
 }
 
-// NewMembers prepares n orchestrators. database is asked for each one's way to the database.
+// NewMembers prepares n orchestrators. database returns the DSN for each of them.
 func NewMembers(l *Lab, n int, database func(i int) string, o ServeOptions) *Members {
 	l.TB.Helper()
 	m := &Members{l: l, options: o, down: map[*Orchestrator]bool{}, apart: map[*Orchestrator]bool{}}
@@ -58,7 +59,7 @@ func (m *Members) Add(database string, o ServeOptions) *Orchestrator {
 	return one
 }
 
-// Joiner prepares an orchestrator that wants to be one of them, with an environment of its own. The balancer does not know it.
+// Joiner prepares another orchestrator that joins them, with variables of its own. The balancer does not use it.
 func (m *Members) Joiner(name, database string, env ...string) *Orchestrator {
 	m.l.TB.Helper()
 	o := m.options
@@ -79,7 +80,8 @@ func (m *Members) prepare(database string, o ServeOptions) (*Orchestrator, *Prox
 	return one, way
 }
 
-// Separate takes an orchestrator away from the balancer, and so from clients and workers. Silently, nobody is told: what is open stays open, and dead.
+// Separate disconnects an orchestrator from the balancer, and so from clients and workers. With silently, open
+// connections are not closed: they stay open and lose every byte.
 func (m *Members) Separate(o *Orchestrator, silently bool) {
 	m.mu.Lock()
 	m.apart[o] = true
@@ -129,7 +131,7 @@ func (m *Members) Start() {
 	}
 }
 
-// Leader is the one that leads, as any of the others says.
+// Leader returns the orchestrator that leads, according to any one of them.
 func (m *Members) Leader() *Orchestrator {
 	m.l.TB.Helper()
 	var found *Orchestrator
@@ -152,7 +154,7 @@ func (m *Members) Leader() *Orchestrator {
 	return found
 }
 
-// Follower is one that does not lead.
+// Follower returns a running orchestrator that does not lead.
 func (m *Members) Follower() *Orchestrator {
 	leader := m.Leader()
 	for _, o := range m.All {
@@ -164,7 +166,7 @@ func (m *Members) Follower() *Orchestrator {
 	return nil
 }
 
-// balance starts a balancer that asks each orchestrator every moment whether it is ready.
+// balance starts a balancer that checks continuously which orchestrators are ready.
 func (m *Members) balance() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
 	if err != nil {
@@ -182,7 +184,7 @@ func (m *Members) balance() {
 				return o.address()
 			}
 		}
-		turn++ // none is known to be ready: any may be
+		turn++ // none is known to be ready, so any is tried
 		return m.All[turn%len(m.All)].address()
 	}
 	ctx, cancel := context.WithCancel(context.Background())

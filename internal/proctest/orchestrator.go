@@ -14,8 +14,7 @@ import (
 	"svc/api"
 )
 
-// Catalog has the providers of a lab: sh runs the prompt as a shell script, demo is the scripted
-// agent.
+// Catalog has the providers of a lab: sh runs the prompt as a shell script, and demo is the scripted agent.
 const Catalog = `
 [providers.sh]
 bin = "/bin/sh"
@@ -29,26 +28,25 @@ argv_template = ["exec", "demo", "{args}", "--", "{prompt}"]
 tui_type = "line_oriented"
 `
 
-// Orchestrator is "svc serve" with a data directory and a port of its own, which both stay the same
-// over its restarts.
+// Orchestrator is "svc serve" with a data directory and a port of its own. Both stay the same over its restarts.
 type Orchestrator struct {
 	*Process
 	Dir  string
 	Port int
 	URL  string
 
-	token string // empty: it is in the data directory
+	token string // empty: the token is in the data directory
 }
 
-// ServeOptions is what an orchestrator may be given besides the defaults of a lab.
+// ServeOptions changes the defaults of an orchestrator in a lab.
 type ServeOptions struct {
 	Database string // empty: SQLite in the data directory
-	// Config is more of config.toml, of sections other than [server] and [hosts].
+	// Config has more sections of config.toml, other than [server] and [hosts].
 	Config string
 	// OfflineAfter is empty for the default of 90 s.
 	OfflineAfter string
 
-	Name   string // of its process and data directory; empty: "orchestrator"
+	Name   string // the name of its process and of its data directory; empty: "orchestrator"
 	Server string // more lines of the section [server]
 	Env    []string
 }
@@ -73,8 +71,7 @@ func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 	return &Orchestrator{Process: p, Dir: dir, Port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }
 
-// NewUp prepares "svc up" as a newcomer calls it, in an empty home and without a config file; Start
-// starts it.
+// NewUp prepares "svc up" as a new user calls it, in an empty home and without a config file; Start starts it.
 func NewUp(l *Lab, flags ...string) *Orchestrator {
 	l.TB.Helper()
 	dir := l.Path("home")
@@ -123,7 +120,7 @@ func (o *Orchestrator) AwaitReady() {
 	})
 }
 
-// Token is the user token. The first start makes it.
+// Token returns the user token. The first start makes it.
 func (o *Orchestrator) Token() string {
 	o.lab.TB.Helper()
 	if o.token != "" {
@@ -136,7 +133,7 @@ func (o *Orchestrator) Token() string {
 	return strings.TrimSpace(string(text))
 }
 
-// Client is a client of the public API with connections of its own.
+// Client returns a client of the public API with connections of its own.
 func (o *Orchestrator) Client() *api.Client {
 	o.lab.TB.Helper()
 	transport := &http.Transport{
@@ -147,7 +144,7 @@ func (o *Orchestrator) Client() *api.Client {
 	return &api.Client{BaseURL: o.URL, Token: o.Token(), HTTP: &http.Client{Transport: transport}}
 }
 
-// Get reads a path of the orchestrator with the user token, such as /metrics.
+// Get requests a path of the orchestrator, such as /metrics, with the user token.
 func (o *Orchestrator) Get(ctx context.Context, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.URL+path, nil)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FreePort is a loopback port that belongs to the test until it ends: a server of the test may listen on it, end and
-// listen again, and the system gives it to nobody else meanwhile.
+// FreePort returns a loopback port that is reserved for the test until it ends: a server of the test may listen on
+// it, end and listen again, and the system gives the port to no other program meanwhile.
 //
-// A socket that is bound and does not listen holds it. It is bound alone, so no two tests have the same port, and
-// shares its address only then, so a server that shares it, as every server in Go does, can listen beside it.
+// A socket that is bound but does not listen reserves the port. It sets SO_REUSEADDR only after the bind. So no two
+// tests get the same port, but a server that sets SO_REUSEADDR too, as every Go server does, can listen on it.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
-	syscall.ForkLock.RLock() // no process that is started meanwhile has it, too
+	syscall.ForkLock.RLock() // so that no process that is started now inherits the socket
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
 		unix.CloseOnExec(socket)

@@ -14,7 +14,7 @@ import (
 func TestAPortIsOneTestsAlone(t *testing.T) {
 	t.Parallel()
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(proctest.FreePort(t)))
-	for range 2 { // a server listens, ends and comes back
+	for range 2 { // a server listens, ends and listens again
 		server, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -27,7 +27,7 @@ func TestAPortIsOneTestsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, _ = far.Close(), near.Close(), server.Close() // the server's end first: its port is the one that lingers
+		_, _, _ = far.Close(), near.Close(), server.Close() // the server's end first, so that its port is in TIME_WAIT
 	}
 	alone := net.ListenConfig{Control: func(_, _ string, socket syscall.RawConn) error {
 		return socket.Control(func(fd uintptr) {

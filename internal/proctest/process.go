@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Process is one of the binary's long-lived commands. It may be started again after its end.
+// Process is a long-lived command of the binary. After its end it may be started again.
 type Process struct {
 	lab     *Lab
 	name    string
-	within  []string // the program that starts it; none: it is started directly
+	within  []string // the command that starts it; empty: it is started directly
 	args    []string
 	env     []string
 	logPath string
@@ -23,14 +23,14 @@ type Process struct {
 	ended   chan error
 }
 
-// Setenv gives the process one more variable, from its next start on.
+// Setenv adds a variable to the environment of the process, from its next start on.
 func (p *Process) Setenv(name, value string) { p.env = append(p.env, name+"="+value) }
 
 func (l *Lab) process(name string, env []string, args ...string) *Process {
 	return &Process{lab: l, name: name, args: args, env: l.environ(env...), logPath: l.Path("log", name+".log")}
 }
 
-// Launch starts the process and does not wait. What it says is appended to its log.
+// Launch starts the process without waiting. Its output is appended to its log.
 func (p *Process) Launch() {
 	p.lab.TB.Helper()
 	if p.cmd != nil {
@@ -44,7 +44,7 @@ func (p *Process) Launch() {
 	argv := append(append(slices.Clone(p.within), Binary(p.lab.TB)), p.args...)
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended by Kill, Stop or the lab
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.lab.Dir, file, file
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the test's terminal is not theirs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that Ctrl-C at the test's terminal does not end it
 	if err := cmd.Start(); err != nil {
 		p.lab.TB.Fatalf("start %s: %v", p.name, err)
 	}
@@ -52,27 +52,26 @@ func (p *Process) Launch() {
 	go func(ended chan<- error) { ended <- cmd.Wait() }(p.ended)
 }
 
-// Within has the process started by another program, which gets the command after its own arguments:
-// one that changes the world for it, such as unshare. It must end when the process does, and the
-// process with it.
+// Within makes another program start the process. It gets the command after its own arguments, and changes the
+// environment of the process, as unshare does. It must end when the process ends, and the process must end with it.
 func (p *Process) Within(argv ...string) { p.within = argv }
 
-// Name is what the process is called in messages.
+// Name returns the name of the process for messages.
 func (p *Process) Name() string { return p.name }
 
-// PID is the running process's id.
+// PID returns the id of the running process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Running says whether the process was started and has not been ended by Kill or Stop.
+// Running reports whether the process was started and not ended by Kill, Stop, Wait or Ended.
 func (p *Process) Running() bool { return p.cmd != nil }
 
-// Kill ends the process as a crash does, with SIGKILL, and waits until it is gone.
+// Kill ends the process like a crash, with SIGKILL, and waits until it has ended.
 func (p *Process) Kill() {
 	p.lab.TB.Helper()
 	_ = p.end(syscall.SIGKILL)
 }
 
-// Stop asks the process to end, and ends the test when it does not, or not with exit code 0.
+// Stop ends the process with SIGTERM. The test fails if the process does not end, or its exit code is not 0.
 func (p *Process) Stop() {
 	p.lab.TB.Helper()
 	if err := p.end(syscall.SIGTERM); err != nil {
@@ -80,7 +79,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Signal sends a signal and returns at once.
+// Signal sends a signal without waiting.
 func (p *Process) Signal(sig syscall.Signal) {
 	p.lab.TB.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil {
@@ -99,7 +98,7 @@ func (p *Process) end(sig syscall.Signal) error {
 	return p.Wait(Patience)
 }
 
-// Wait waits for the process to end; the error is that of its exit code.
+// Wait waits for the process to end; the error has its exit code.
 func (p *Process) Wait(limit time.Duration) error {
 	p.lab.TB.Helper()
 	timeout := time.NewTimer(limit)
@@ -114,7 +113,7 @@ func (p *Process) Wait(limit time.Duration) error {
 	}
 }
 
-// Ended says whether the process has ended by itself, and how; it may then be started again.
+// Ended reports whether the process has ended by itself, and with which error. It may then be started again.
 func (p *Process) Ended() (err error, ended bool) {
 	if p.cmd == nil {
 		return nil, false
@@ -128,7 +127,7 @@ func (p *Process) Ended() (err error, ended bool) {
 	}
 }
 
-// Log is all that the process has said so far, over all its starts.
+// Log returns all output of the process so far, of all its starts.
 func (p *Process) Log() string {
 	text, err := os.ReadFile(p.logPath)
 	if err != nil {
@@ -137,7 +136,7 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// tell shows the end of the log when the test failed.
+// tell logs the end of the process's log when the test has failed.
 func (p *Process) tell() {
 	if p.lab.TB.Failed() || testing.Testing() && testing.Verbose() && os.Getenv("SVC_TEST_LOGS") != "" {
 		lines := strings.Split(p.Log(), "\n")

@@ -1,13 +1,15 @@
-// Package proctest runs the real binary in real processes, so that tests can do to them what the
-// world does: kill them at any moment, take the network away, fill the disk.
+// Package proctest runs the real binary in real processes, so that tests can cause real failures: kill processes at
+// any time, break the network, fill the disk.
 //
-// The binary is built once per test process; where the environment variable SVC_TEST_BINARY holds a
-// path, that one is tested instead. Every process a test starts, and every process those start, is
-// known by a mark of that test in its environment, or by a path of that test in its arguments. At the
-// end of the test whatever is left of them is ended, by its pid; so a session that outlived its
-// worker, as sessions do, does not outlive the test. Everything listens on loopback addresses and lives in temporary directories.
+// The binary is built once per test process. If the environment variable SVC_TEST_BINARY is set to a path, that
+// binary is tested instead.
 //
-// A package that uses it says so in its TestMain, which removes the binary:
+// Every process that a test starts, and every descendant, has the mark of that test in its environment, or a path of
+// that test in its arguments. At the end of the test the remaining processes are killed by their PIDs. So a session
+// that outlives its worker, as sessions do, does not outlive the test. Every server listens on a loopback address,
+// and all files are in temporary directories.
+//
+// A package that uses it needs this TestMain, which removes the binary:
 //
 //	func TestMain(m *testing.M) { os.Exit(proctest.Main(m)) }
 package proctest
@@ -28,17 +30,17 @@ import (
 	"svc/internal/clocktest"
 )
 
-// BinaryEnv names the variable that points the tests at a binary instead of building one.
+// BinaryEnv is the name of the variable with the path of the binary to test, instead of building one.
 const BinaryEnv = "SVC_TEST_BINARY"
 
-// LongEnv names the variable that turns on the long variants of tests.
+// LongEnv is the name of the variable that turns on the long variants of tests.
 const LongEnv = "SVC_TEST_LONG"
 
-// Long says whether the long variants shall run.
+// Long reports whether the long variants of tests run.
 func Long() bool { return os.Getenv(LongEnv) != "" }
 
-// Patience bounds each wait for something that should happen soon. It is generous because a loaded
-// machine is slow, not broken.
+// Patience bounds each wait for something that should happen soon. It is long because a loaded machine is slow, not
+// broken.
 const Patience = 60 * time.Second
 
 // built is the binary of this test process.
@@ -60,7 +62,8 @@ func Main(m interface{ Run() int }) int {
 	return code
 }
 
-// MainParallel is Main with so many tests at a time, on any number of cores: tests of processes wait more than they compute.
+// MainParallel is Main with the given number of parallel tests, on any number of cores: tests of processes wait more
+// than they compute.
 func MainParallel(m interface{ Run() int }, tests int) int {
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil {
@@ -69,8 +72,8 @@ func MainParallel(m interface{ Run() int }, tests int) int {
 	return Main(m)
 }
 
-// Binary is the path of the binary under test. Its file is named svc, so that programs in a session
-// find it on their PATH by that name.
+// Binary returns the path of the binary under test. The file's name is svc, so that programs in a session find it on
+// their PATH by that name.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	built.Do(func() { built.path, built.err = build() })
@@ -115,7 +118,7 @@ func Eventually(tb testing.TB, limit time.Duration, what string, holds func() bo
 	}
 }
 
-// within says whether the condition comes to hold within the limit.
+// within reports whether the condition becomes true within the limit.
 func within(limit time.Duration, holds func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -131,6 +134,6 @@ func within(limit time.Duration, holds func() bool) bool {
 	return true
 }
 
-// Pause lets time pass: for tests in which the passing of time is what happens, such as an outage of
-// some seconds. It is no way to wait for something.
+// Pause waits in real time, for tests that are about the passing of time, such as an outage of some seconds. Do not
+// use it to wait for an event.
 func Pause(d time.Duration) { clocktest.Pause(d) }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Proxy is a TCP proxy on a loopback port that behaves as bad networks do. Both directions of every
-// connection obey the same weather, which may change at any moment.
+// Proxy is a TCP proxy on a loopback port that simulates a bad network. Both directions of every connection have the
+// same Weather, which may change at any time.
 type Proxy struct {
 	URL    string
-	choose func() string // where the next connection goes
-	tries  int           // how often to choose until someone takes the connection; 0: once
+	choose func() string // returns the target of the next connection
+	tries  int           // how often to choose until a target accepts the connection; 0: once
 	l      *Lab
 	accept net.Listener
 	tasks  sync.WaitGroup
@@ -22,25 +22,24 @@ type Proxy struct {
 	weather Weather
 	changed chan struct{} // closed and replaced when the weather changes
 	conns   map[*proxied]bool
-	Opened  []time.Time // when each connection was made, also those that were refused
-	beats   []time.Time // when heartbeats were handed to the orchestrator
+	Opened  []time.Time // when each connection was opened, including those that were refused
+	beats   []time.Time // when heartbeats were sent to the orchestrator
 }
 
-// Weather is how the network behaves. The zero value is a good day.
+// Weather is the state of the network. The zero value is a good network.
 type Weather struct {
 	// Refuse closes new connections at once.
 	Refuse bool
-	// Stall holds bytes back until the weather changes: nothing is lost, nothing moves, no one is
-	// told.
+	// Stall holds all bytes back until the weather changes: no byte is lost, and no connection is closed.
 	Stall bool
-	// Swallow loses every byte without a word. A connection that lost one stays dead for good, as
-	// when a router forgot it: open for both ends, and silent.
+	// Swallow loses every byte without closing a connection. A connection that lost a byte stays dead, as when a
+	// router has dropped its state: open at both ends, without any data.
 	Swallow bool
-	// SwallowUp loses the bytes towards the orchestrator alone.
+	// SwallowUp loses only the bytes towards the orchestrator.
 	SwallowUp bool
-	// Delay holds every piece back for this long.
+	// Delay delays every piece by this time.
 	Delay time.Duration
-	// Slice cuts what passes into pieces of so many bytes; 0: as it comes.
+	// Slice splits the data into pieces of so many bytes; 0: as they come.
 	Slice int
 }
 
@@ -48,8 +47,8 @@ type Weather struct {
 type proxied struct {
 	near, far net.Conn
 	mu        sync.Mutex
-	dead      [2]bool // a direction that has lost bytes; 0 is towards the orchestrator
-	beats     beats   // only the way up looks
+	dead      [2]bool // the directions that have lost bytes; 0 is towards the orchestrator
+	beats     beats   // used only by the direction towards the orchestrator
 }
 
 // NewProxy makes a proxy to the orchestrator.
@@ -96,7 +95,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// OpenedSince counts the connections that were tried since a moment.
+// OpenedSince returns the number of connections that were tried since t.
 func (p *Proxy) OpenedSince(t time.Time) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +108,7 @@ func (p *Proxy) OpenedSince(t time.Time) int {
 	return n
 }
 
-// Beats is each moment at which a heartbeat of a worker was handed to the orchestrator.
+// Beats returns the times at which a heartbeat of a worker was sent to the orchestrator.
 func (p *Proxy) Beats() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +139,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// connect carries one connection to its end.
+// connect relays one connection until it ends.
 func (p *Proxy) connect(near net.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
@@ -166,8 +165,8 @@ func (p *Proxy) connect(near net.Conn) {
 	p.mu.Unlock()
 }
 
-// carry moves the bytes of one direction. The end of one ends the other too, but for a direction
-// that is dead: nobody learns anything through it.
+// carry relays the bytes of one direction. The end of one direction closes the connection, unless bytes of that
+// direction are lost: then the other end does not learn of it.
 func (p *Proxy) carry(c *proxied, way int, from, to net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -185,7 +184,7 @@ func (p *Proxy) carry(c *proxied, way int, from, to net.Conn) {
 	}
 }
 
-// pass hands a piece on as the weather wants it. False means that the connection is over.
+// pass relays a piece according to the weather. It returns false when the connection has ended.
 func (p *Proxy) pass(c *proxied, way int, to net.Conn, piece []byte) bool {
 	for len(piece) > 0 {
 		w, changed := p.now()

@@ -2,5 +2,5 @@
 
 package proctest
 
-// raceDetector: tests with the race detector test a binary with it.
+// raceDetector: a test binary with the race detector tests a product binary with it.
 const raceDetector = true

@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// raceOptions is for processes that are built with the race detector. Each writes what the detector finds to a file of the lab: a
-// process that is killed, or that nobody waits for, has no exit code that would tell. None waits a second before it ends.
+// raceOptions returns the variable for processes that are built with the race detector. Each process writes the
+// detector's reports to a file of the lab, because the exit code of a process that is killed, or that no test waits
+// for, cannot report them. It also switches off the detector's wait of a second at the end of a process.
 func (l *Lab) raceOptions() string {
 	return "GORACE=atexit_sleep_ms=0 log_path=" + filepath.Join(l.Dir, "data-race")
 }
 
-// wantNoRaces fails the test for each process of the lab in which the race detector found something.
+// wantNoRaces fails the test for each process of the lab in which the race detector found a race.
 func (l *Lab) wantNoRaces(tb testing.TB) {
 	tb.Helper()
 	reports, err := filepath.Glob(filepath.Join(l.Dir, "data-race.*"))

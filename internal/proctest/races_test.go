@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// racyEnv makes this test binary a process with a data race, killed before it can tell by its exit code.
+// racyEnv makes this test binary a process with a data race, which is killed before its exit code can report it.
 const racyEnv = "PROCTEST_RACY"
 
-// recorder is a test that has failed when it is told so, and goes on.
+// recorder is a testing.TB that records failures and continues.
 type recorder struct {
 	testing.TB
 	said []string

@@ -9,8 +9,8 @@ import (
 	"svc/api"
 )
 
-// Worker is "svc worker" on a host of its own: a data directory and a name, which stay the same over
-// its restarts.
+// Worker is "svc worker" on a host of its own: it has a data directory and a name, which stay the same over its
+// restarts.
 type Worker struct {
 	*Process
 	Name   string
@@ -20,15 +20,15 @@ type Worker struct {
 	token  string
 }
 
-// WorkerOptions is what a worker may be given besides the defaults of a lab.
+// WorkerOptions changes the defaults of a worker in a lab.
 type WorkerOptions struct {
 	Name string // empty: "host"
-	// Server is the way to the orchestrator; empty: directly. A proxy stands here.
+	// Server is the URL of the orchestrator or of a proxy to it; empty: the orchestrator's own.
 	Server string
 	Dir    string // the data directory; empty: one below the lab's
 	// Heartbeat is the interval; empty: 500ms.
 	Heartbeat string
-	// StopGrace is the two steps of the stop ladder; empty: "1s", "2s".
+	// StopGrace is worker.stop_grace, as TOML elements; empty: "1s", "2s".
 	StopGrace string
 	// Config is more lines of the section [worker].
 	Config string
@@ -53,8 +53,8 @@ func NewWorker(o *Orchestrator, w WorkerOptions) *Worker {
 	return prepareWorker(o, w, host.ID, token)
 }
 
-// Twin prepares another worker process for the same host, with another data directory: a clone, or
-// the same host reinstalled.
+// Twin prepares another worker process for the same host, with another data directory: as after a clone of the
+// machine, or a new installation.
 func (w *Worker) Twin(name, dir string) *Worker {
 	twin := prepareWorker(w.o, WorkerOptions{Name: w.Name, Dir: dir}, w.HostID, w.token)
 	twin.name, twin.logPath = name, w.lab.Path("log", name+".log")
@@ -68,7 +68,7 @@ func prepareWorker(o *Orchestrator, w WorkerOptions, hostID, token string) *Work
 	fill(&w.Heartbeat, "500ms")
 	fill(&w.StopGrace, `"1s", "2s"`)
 	l.Write(filepath.Join(w.Dir, "config.toml"), fmt.Sprintf(
-		"[worker]\nserver_url = %q\nhost_name = %q\nheartbeat_interval = %q\nstop_grace = [%s]\nmin_free = 0\n%s\n", // the machine's disk is no part of a test
+		"[worker]\nserver_url = %q\nhost_name = %q\nheartbeat_interval = %q\nstop_grace = [%s]\nmin_free = 0\n%s\n", // so that the free space of the machine does not matter
 		w.Server, w.Name, w.Heartbeat, w.StopGrace, w.Config))
 	l.Write(filepath.Join(w.Dir, "providers.toml"), Catalog)
 	p := l.process(w.Name, []string{"SVC_DATA_DIR=" + w.Dir, "SVC_WORKER_TOKEN=" + token}, "worker")

@@ -1,9 +1,9 @@
-// Command sbom prints the bill of materials of a release as CycloneDX JSON: the Go modules that a
-// binary was built from, which the binary itself tells, and the packages of the page that it embeds.
+// Command sbom prints the bill of materials of a release as CycloneDX JSON: the Go modules that a binary was built
+// from, which it reads from the binary itself, and the packages of the page that the binary embeds.
 //
 //	sbom VERSION BINARY PACKAGE-LOCK
 //
-// It has no time and no serial number, so that the same release has the same bytes.
+// The output has no time and no serial number, so that the same release has the same bytes.
 package main
 
 import (
@@ -64,7 +64,7 @@ type license struct {
 	Expression string `json:"expression"`
 }
 
-// describe is the bill of one binary.
+// describe returns the bill of one binary.
 func describe(version, binary, lock string) ([]byte, error) {
 	modules, err := goModules(binary)
 	if err != nil {
@@ -84,7 +84,7 @@ func describe(version, binary, lock string) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// goModules are the modules in a binary, and the Go release that built it.
+// goModules returns the modules in a binary, and the Go release that built it.
 func goModules(binary string) ([]component, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -100,7 +100,7 @@ func goModules(binary string) ([]component, error) {
 	return all, nil
 }
 
-// npmPackages are the packages of a lock file that are not only for development.
+// npmPackages returns the packages of a lock file, without those that are for development only.
 func npmPackages(lock string) ([]component, error) {
 	b, err := os.ReadFile(lock)
 	if err != nil {
