@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs svc from a release: takes the archive for this machine from a URL or a folder, verifies its checksum, and puts the
-# binary into a folder of your choice. Nothing is installed when anything does not fit.
+# binary into a folder of your choice. When any check fails, nothing is installed.
 #
 #	sh install.sh FROM [TO]
 #
-# FROM is the folder or the http(s) address that has SHA256SUMS and the archives; TO defaults to ~/.local/bin.
+# FROM is the folder or the http(s) URL with SHA256SUMS and the archives; TO defaults to ~/.local/bin.
 set -eu
 
 fail() {
@@ -35,7 +35,7 @@ fetch() {
 	esac
 }
 
-# The list names the archives as ./NAME or NAME; one of them is for this machine.
+# SHA256SUMS names the archives as ./NAME or NAME; one of them is for this machine.
 fetch SHA256SUMS
 line=$(grep -E "^[0-9a-f]{64}  (\./)?svc-[^/]*-$os-$arch\.tar\.gz\$" "$work/SHA256SUMS") || fail "SHA256SUMS names no archive for $os/$arch"
 [ "$(printf '%s\n' "$line" | wc -l)" -eq 1 ] || fail "SHA256SUMS names several archives for $os/$arch"
@@ -52,7 +52,8 @@ fi
 
 tar -xzf "$work/$archive" -C "$work"
 mkdir -p "$to"
-# Beside its place first, so that the name never leads to half a binary, and one that runs is not written over.
+# The binary is copied to another name first and then renamed. So its name never refers to an incomplete file, and a
+# running binary is not overwritten.
 cp "$work/${archive%.tar.gz}/svc" "$to/.svc.new"
 chmod 755 "$to/.svc.new"
 mv -f "$to/.svc.new" "$to/svc"
