@@ -141,7 +141,7 @@ func missing(noun, ref string) error {
 	return &problem{what: fmt.Sprintf("there is no %s %q", noun, ref), next: fmt.Sprintf("`svc %s list` shows those that there are", noun), exit: exitNotFound}
 }
 
-// orMissing says it the same way when the orchestrator was asked directly.
+// orMissing returns the same error as missing when the orchestrator itself has returned "not found".
 func orMissing(err error, noun, ref string) error {
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return missing(noun, ref)

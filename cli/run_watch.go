@@ -98,8 +98,8 @@ func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, 
 	return r, err
 }
 
-// readRun reads a run. The event that made someone ask does not come again, so
-// it waits for an orchestrator that is away.
+// readRun reads a run, and retries while the orchestrator cannot be reached: the event that led to the read is not
+// sent again.
 func readRun(ctx context.Context, c *api.Client, id string) (r svc.Run, err error) {
 	err = patiently(ctx, func() error {
 		r, err = c.Run(ctx, id)

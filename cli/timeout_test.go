@@ -22,7 +22,7 @@ var furtherWords = map[string][]string{
 // otherWords are arguments that are not ids.
 var otherWords = map[string]string{"KEY…": "Enter", "PRIORITY": "1"}
 
-// Every command that asks an orchestrator which does not answer ends at its --timeout, with the exit code for that.
+// Every command that calls an orchestrator which does not answer ends at its --timeout, with the exit code for that.
 func TestEveryCommandEndsAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})

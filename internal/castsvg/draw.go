@@ -12,14 +12,14 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// The attributes of a glyph; the terminal keeps their names to itself.
+// The attributes of a glyph. The library vt10x does not export their names.
 const (
 	underline = 1 << 1
 	bold      = 1 << 2
 	italic    = 1 << 4
 )
 
-// Sizes, in pixels. A cell's width is that of most fixed-width fonts of the size; glyphs are fitted to it.
+// Sizes, in pixels. A cell has the width of most fixed-width fonts of this size; glyphs are scaled to it.
 const (
 	fontSize   = 14
 	cellWidth  = 8.4
@@ -43,7 +43,8 @@ var (
 	}
 )
 
-// draw makes a picture of a film. Each line of text and each place of the cursor is there once for the time in which it stays.
+// draw returns a picture of a film. It has one element for each line of text and for each position of the cursor,
+// which is visible for the time of that line or position.
 func draw(f film, title string) []byte {
 	cols, rows := f.size()
 	width, height := float64(cols)*cellWidth+2*margin, rows*cellHeight+titleBar+margin
@@ -65,20 +66,21 @@ func draw(f film, title string) []byte {
 	return out.Bytes()
 }
 
-// span is a time in a film.
+// span is a period of time in a film.
 type span struct{ from, to time.Duration }
 
 // show is a row of glyphs, or the cursor, in a span.
 type show struct {
 	span
-	name  string // of its animation; empty: it is always there
-	last  bool   // it is there at the end
+	name  string // the name of its animation; empty: it is always visible
+	last  bool   // it is visible at the end
 	y     int
 	row   []vt10x.Glyph
-	place place // of the cursor, when there is no row
+	place place // the position of the cursor, when row is nil
 }
 
-// shows finds what stays over frames. The shows of a row follow each other in time.
+// shows returns the rows and cursor positions of all frames, each with the span over which it does not change. The
+// shows of a row follow each other in time.
 func (f film) shows() (all []show) {
 	open := map[int]*show{} // by row; -1: the cursor
 	begin := func(y int, at time.Duration, s show) {
@@ -155,7 +157,7 @@ func (s show) draw(out io.Writer) {
 
 func sameLook(a, b vt10x.Glyph) bool { return a.FG == b.FG && a.BG == b.BG && a.Mode == b.Mode }
 
-// style writes the rules of the picture: both themes, and when each show is there.
+// style writes the rules of the picture: both themes, and when each show is visible.
 func style(out io.Writer, length time.Duration, shows []show) {
 	fmt.Fprintf(out, "svg{%s}\n@media(prefers-color-scheme:dark){svg{%s}}\n", variables(light), variables(dark))
 	fmt.Fprintf(out, "text{font:%dpx ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;fill:var(--f);white-space:pre}\n", fontSize)
@@ -195,7 +197,7 @@ func percent(at, length time.Duration) string {
 	return fmt.Sprintf("%.4f%%", 100*float64(at)/float64(length))
 }
 
-// drawRun draws glyphs of one look. Those that are only spaces have no text.
+// drawRun draws consecutive glyphs with the same look. Glyphs that are only spaces have no text.
 func drawRun(out io.Writer, row []vt10x.Glyph, x, y int) {
 	first := row[0]
 	if first.BG != vt10x.DefaultBG {
@@ -229,7 +231,7 @@ func drawRun(out io.Writer, row []vt10x.Glyph, x, y int) {
 
 func pixels(cells int) string { return fmt.Sprintf("%.1f", float64(cells)*cellWidth) }
 
-// colour is a colour of a glyph: one of the theme's, or one of the two hundred and forty fixed ones.
+// colour returns a colour of a glyph: one of the theme's, or one of the 240 fixed ones.
 func colour(c vt10x.Color) string {
 	switch {
 	case c == vt10x.DefaultFG:
@@ -254,9 +256,9 @@ func colour(c vt10x.Color) string {
 	return fmt.Sprintf("#%06x", uint32(c)&0xffffff)
 }
 
-// escape writes text for XML. What XML cannot have, such as an escape character, becomes U+FFFD.
+// escape escapes text for XML. Characters that XML does not allow, such as an escape character, become U+FFFD.
 func escape(text string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // writing to a buffer never fails
 	return b.String()
 }
