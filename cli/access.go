@@ -57,7 +57,7 @@ func (a *app) tokenView() view[svc.AccessToken] {
 }
 
 func (a *app) tokenCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "token", Short: "Who may use the service, and for what"}, a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+	return group(&cobra.Command{Use: "token", Short: "Access tokens and their roles"}, a.tokenCreate(), a.tokenList(), a.tokenRevoke())
 }
 
 func (a *app) tokenCreate() *cobra.Command {
@@ -65,7 +65,7 @@ func (a *app) tokenCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make an access token, and print it once", Args: takes("NAME"),
 		Long: "Make an access token for a person or a program. A viewer reads and watches, an operator also plans, runs and stops,\n" +
-			"an admin also manages tokens and hosts. The token is printed once and kept nowhere.",
+			"an admin also manages tokens and hosts. The token is printed once and not stored.",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		body := api.CreateToken{Name: args[0], Role: svc.Role(role)}
@@ -120,7 +120,7 @@ func (a *app) tokenList() *cobra.Command {
 func (a *app) tokenRevoke() *cobra.Command {
 	return a.both(&cobra.Command{
 		Use: "revoke TOKEN", Short: "End an access token for good", Args: takes("TOKEN"),
-		Long: "End an access token, by name or id. Whoever uses it is refused at once; open streams and terminals end within seconds.",
+		Long: "End an access token, by name or id. Requests with it are refused at once; open streams and terminals end within seconds.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			tokens, err := collect(c.AllTokens(ctx))
 			if err != nil {
@@ -141,7 +141,7 @@ func (a *app) tokenRevoke() *cobra.Command {
 }
 
 func (a *app) whoamiCommand() *cobra.Command {
-	return a.both(&cobra.Command{Use: "whoami", Short: "Show who you are to the orchestrator", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+	return a.both(&cobra.Command{Use: "whoami", Short: "Show the name and the role of your token", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 		me, err := c.Me(ctx)
 		if err != nil {
 			return err

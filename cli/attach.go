@@ -18,9 +18,9 @@ func (a *app) attachCommand() *cobra.Command {
 	return a.asking(&cobra.Command{
 		Use: "attach RUN", Short: "Share a run's terminal", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 		Long: "Share the terminal of a running run: you see what it shows, and what you type goes to the agent.\n" +
-			"Ctrl-\\ and then d detaches; the run goes on. While someone else types you watch, and may type when they leave;\n" +
-			"the first line says who else is there.\n" +
-			"--timeout bounds only the time until the terminal is there.",
+			"Ctrl-\\ and then d detaches; the run continues. While someone else types, you watch; when they detach, you can type.\n" +
+			"The first line says who else is attached.\n" +
+			"--timeout bounds only the time until the terminal is attached.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			in, inOK := a.in.(*os.File)
 			out, outOK := a.out.raw().(*os.File)

@@ -28,7 +28,7 @@ func (t *attachment) frame(ctx context.Context, conn *websocket.Conn, f attachFr
 		late := t.waiting == nil
 		t.holder = true
 		if late {
-			t.screen.say("it is yours to type now")
+			t.screen.say("you can type now")
 		}
 		return t.claimSize(ctx, conn)
 	case "error":

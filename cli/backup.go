@@ -24,11 +24,11 @@ const (
 func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write everything that the orchestrator keeps to a file",
-		Long: `Write everything that the orchestrator keeps to a file, also while it is running: the database (SQLite or
+		Short: "Write all data of the orchestrator to a file",
+		Long: `Write all data of the orchestrator to a file, also while it is running: the database (SQLite or
 PostgreSQL, as one consistent state), the relayed logs and last screens, the tokens and the signing key, config.toml
 and providers.toml. The file is a gzipped tar; it is read back before it gets its name, and never overwrites another.
-Call it on the orchestrator's machine, and guard the file like a key. svc restore makes an orchestrator of it again.`,
+Run it on the orchestrator's machine, and protect the file like a key. svc restore restores an orchestrator from it.`,
 		Args: takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()

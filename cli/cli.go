@@ -130,14 +130,14 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err.lines())
 	root.SetVersionTemplate("svc {{.Version}}\n")
 	f := root.PersistentFlags()
-	f.StringVar(&a.dataDir, "data-dir", "", "keep everything in this `DIR` (SVC_DATA_DIR)")
+	f.StringVar(&a.dataDir, "data-dir", "", "store all data in this `DIR` (SVC_DATA_DIR)")
 	f.StringVar(&a.cfgFile, "config", "", "read settings from this `FILE` (SVC_CONFIG; default <data dir>/config.toml)")
 	f.Var(newChoice(&a.color, "auto", "auto", "always", "never"), "color", "colours: `WHEN` is auto, always or never (auto honours NO_COLOR)")
 	root.AddGroup(
 		&cobra.Group{ID: groupServe, Title: "Run the service:"},
 		&cobra.Group{ID: groupWork, Title: "Work with it:"},
-		&cobra.Group{ID: groupFleet, Title: "Look after it:"},
-		&cobra.Group{ID: groupMore, Title: "Besides:"},
+		&cobra.Group{ID: groupFleet, Title: "Manage it:"},
+		&cobra.Group{ID: groupMore, Title: "Other:"},
 	)
 	a.addGroup(root, groupServe, a.upCommand(), a.initCommand(), a.serveCommand(), a.workerCommand())
 	a.addGroup(root, groupWork, a.statusCommand(), a.inboxCommand(), a.topCommand(), a.projectCommand(), a.taskCommand(), a.runCommand(), a.queueCommand(), a.workspaceCommand(), a.attachCommand(),
@@ -158,10 +158,10 @@ func (a *app) root() *cobra.Command {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
-			c.Short = "Tell about a command or a topic"
+			c.Short = "Show the help of a command or a topic"
 			addManFlag(c)
 		case "completion":
-			c.Short = "Print the script that lets a shell complete names"
+			c.Short = "Print a script with which a shell completes commands and names"
 			group(c)
 			c.Annotations = nil // it is one command in the manual
 		}

@@ -62,7 +62,7 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usage(next, "`%s` needs %s", cmd.CommandPath(), strings.Join(names[len(args):least], " and "))
 		case len(args) > most:
-			return usage(next, "`%s` does not know what to do with %q", cmd.CommandPath(), args[most])
+			return usage(next, "`%s` takes no argument %q", cmd.CommandPath(), args[most])
 		}
 		return nil
 	}
@@ -86,7 +86,7 @@ func (a *app) asking(cmd *cobra.Command) *cobra.Command {
 
 // answering adds the flags of a command whose output a program can read.
 func (a *app) answering(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().VarP(newChoice(&a.output, "table", "table", "json", "jsonl", "name"), "output", "o", "answer as `FORM`: table, json, jsonl or name")
+	cmd.Flags().VarP(newChoice(&a.output, "table", "table", "json", "jsonl", "name"), "output", "o", "print as `FORM`: table, json, jsonl or name")
 	json := cmd.Flags().VarPF(&jsonFlag{&a.output}, "json", "", "short for -o json")
 	json.NoOptDefVal = "true"
 	a.addTemplate(cmd)
@@ -156,7 +156,7 @@ func (a *app) client() (*api.Client, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &problem{
 			what: "there is no token for the orchestrator at " + cfg.ServerURL(), why: "SVC_TOKEN is not set, and " + cfg.DataDir + " has no token file",
-			next: "set SVC_TOKEN to the word in the orchestrator's token file; `svc up` starts an orchestrator here", exit: exitUnauthorized, err: err,
+			next: "set SVC_TOKEN to the content of the orchestrator's token file; `svc up` starts an orchestrator here", exit: exitUnauthorized, err: err,
 		}
 	}
 	if err != nil {

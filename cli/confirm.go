@@ -26,7 +26,7 @@ func (a *app) confirm(yes bool, format string, args ...any) error {
 	}
 	question := fmt.Sprintf(format, args...)
 	if !isTerminal(a.in) || !isTerminal(a.err) {
-		return &problem{what: "this cannot be taken back", why: question, next: "say --yes when you mean it", exit: exitUsage}
+		return &problem{what: "this cannot be undone", why: question, next: "use --yes to confirm it", exit: exitUsage}
 	}
 	a.err.printf("%s [y/N] ", question)
 	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of input means no

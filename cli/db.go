@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) dbCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "db", Short: "Move the database"}, a.dbCopy())
+	return group(&cobra.Command{Use: "db", Short: "Copy the database"}, a.dbCopy())
 }
 
 func (a *app) dbCopy() *cobra.Command {
@@ -21,8 +21,8 @@ func (a *app) dbCopy() *cobra.Command {
 		Short: "Copy the whole database to another one, SQLite or PostgreSQL",
 		Long: `Copy the whole database to another one, SQLite or PostgreSQL. The orchestrator must be stopped. The new database must
 not exist (SQLite) or be empty (PostgreSQL). It is written in one transaction and read back; counts and hashes of every
-table are compared before it counts. A copy that fails leaves nothing, so it is simply called again. The old database
-stays as it is. Logs, tokens and keys stay in the data dir and need no copy.`,
+table are compared before the commit. A copy that fails leaves nothing behind; just run it again. The old database
+is not changed. Logs, tokens and keys stay in the data dir and need no copy.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if to == "" {

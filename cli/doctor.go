@@ -32,8 +32,8 @@ const (
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look for what is wrong here and at the orchestrator, and say what to fix", Args: takes(),
-		Long: "Look for what is wrong on this machine and at the orchestrator, and say what to fix. It changes nothing.\n" +
+		Use: "doctor", Short: "Find problems on this machine and at the orchestrator, and say how to fix them", Args: takes(),
+		Long: "Find problems on this machine and at the orchestrator, and say how to fix them. It changes nothing.\n" +
 			"It exits with 1 when something is broken; warnings do not count.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()

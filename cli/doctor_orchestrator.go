@@ -37,7 +37,7 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	out = append(out, checkVersion(ctx, url), checkClock(state.date, a.now()))
 	client, err := a.client()
 	if err != nil {
-		return append(out, checkup{"token", warning, err.Error(), "set SVC_TOKEN, to let the doctor look at the hosts too"})
+		return append(out, checkup{"token", warning, err.Error(), "set SVC_TOKEN, so that the doctor can check the hosts too"})
 	}
 	out = append(out, a.checkReplicas(ctx, client)...)
 	return append(append(out, a.checkSinks(ctx, client)...), a.checkHosts(ctx, client)...)
@@ -108,7 +108,7 @@ func checkVersion(ctx context.Context, url string) checkup {
 	theirs := description.Info.Version
 	switch {
 	case err != nil || theirs == "":
-		return checkup{"version", warning, "the orchestrator does not tell its version", ""}
+		return checkup{"version", warning, "the orchestrator does not report its version", ""}
 	case theirs != Version():
 		return checkup{"version", warning, "the orchestrator is svc " + theirs + ", this is " + Version(), "upgrade the older one"}
 	}
@@ -130,7 +130,7 @@ const skewLimit = 5 * time.Second
 
 func checkClock(theirs, ours time.Time) checkup {
 	if theirs.IsZero() {
-		return checkup{"clock", warning, "the orchestrator does not tell its time", ""}
+		return checkup{"clock", warning, "the orchestrator does not report its time", ""}
 	}
 	skew := ours.Sub(theirs).Round(time.Second)
 	if skew.Abs() > skewLimit {

@@ -59,7 +59,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 	lines := []struct{ label, text string }{{"why: ", p.why}, {"next:", p.next}}
 	var server *api.ServerError
 	if errors.As(err, &server) {
-		lines = append(lines, struct{ label, text string }{"log: ", "the orchestrator's has more under request_id " + server.RequestID})
+		lines = append(lines, struct{ label, text string }{"log: ", "the orchestrator's log has more under request_id " + server.RequestID})
 	}
 	for _, line := range lines {
 		if line.text != "" {
@@ -101,10 +101,10 @@ func (a *app) explain(err error) problem {
 	case errors.As(err, &refused):
 		a.explainRefusal(refused, &p)
 	case errors.As(err, &settings):
-		p.what, p.why, p.exit = "the settings are not in order", err.Error(), exitUsage
+		p.what, p.why, p.exit = "the settings have errors", err.Error(), exitUsage
 		p.next = "`svc help config` lists every setting"
 	case errors.As(err, &catalog):
-		p.what, p.why, p.exit = "the provider catalog is not in order", err.Error(), exitUsage
+		p.what, p.why, p.exit = "the provider catalog has errors", err.Error(), exitUsage
 		p.next = "fix the file; `svc help providers` lists every key"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
 		p.next = "choose another place with --data-dir or SVC_DATA_DIR, or fix this one"
@@ -138,7 +138,7 @@ func (a *app) explainRefusal(e *svc.Error, p *problem) {
 		if a.tokenFrom != "" {
 			p.why = "it came from " + a.tokenFrom
 		}
-		p.next = "set SVC_TOKEN to the word in the orchestrator's token file"
+		p.next = "set SVC_TOKEN to the content of the orchestrator's token file"
 	case svc.CodeHostNotFound:
 		p.next = "an operator creates it with: svc host create NAME"
 	case svc.CodeHasChildren:

@@ -37,10 +37,10 @@ func TestFailSaysWhatWhyAndWhatNext(t *testing.T) {
 		"anything":  {errors.New("it broke"), 1, "svc: it broke\n"},
 		"wrapped":   {fmt.Errorf("while: %w", svc.Errorf(svc.CodeUnavailable, "the database is away")), 7, "svc: the database is away\n"},
 		"on its side": {&api.ServerError{RequestID: "abc", Err: svc.Unavailable(svc.CauseDatabaseBusy)}, 7,
-			"svc: the database is busy; try again\nnext: try again in a moment\nlog:  the orchestrator's has more under request_id abc\n"},
+			"svc: the database is busy; try again\nnext: try again in a moment\nlog:  the orchestrator's log has more under request_id abc\n"},
 		"code alone":  {exitCode(5), 5, ""},
 		"the cause":   {svc.Errorf(svc.CodeInternal, "no").Because(errors.New("disk")), 1, "svc: no\nwhy:  disk\n"},
-		"wrong token": {svc.Errorf(svc.CodeUnauthorized, "no"), 4, "svc: the orchestrator at  does not accept the token\nnext: set SVC_TOKEN to the word in the orchestrator's token file\n"},
+		"wrong token": {svc.Errorf(svc.CodeUnauthorized, "no"), 4, "svc: the orchestrator at  does not accept the token\nnext: set SVC_TOKEN to the content of the orchestrator's token file\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

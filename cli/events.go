@@ -24,10 +24,10 @@ func (a *app) eventsCommand() *cobra.Command {
 		limit  int
 	)
 	cmd := &cobra.Command{
-		Use: "events", Short: "Print the journal of what happened", Args: takes(),
-		Long: "Print the journal of what happened, oldest first. With -f it goes on with what happens; with --since it begins\n" +
-			"there, else with the last few. That a run wrote something (run.output_appended) is left out unless --topic\n" +
-			"names it.",
+		Use: "events", Short: "Print the events of the journal", Args: takes(),
+		Long: "Print the events of the journal, oldest first. With -f it keeps printing new events; with --since it begins\n" +
+			"there, else with the last few. Events about output (run.output_appended) are left out unless --topic\n" +
+			"names them.",
 		Example: "  svc events -f --topic 'run.*'\n  svc events --run 1a2b3c4d\n  svc events --since 10m --not 'worker.*'\n  svc events --since 1200 -o jsonl",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
@@ -70,7 +70,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		}
 		return a.followEvents(ctx, c, filter, show, *after, past.events)
 	})
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
 	cmd.Flags().StringSliceVar(&topics, "topic", nil, "only these topics; `GLOB` such as run.*; may be repeated")
 	of.flags(a, cmd)
 	cmd.Flags().StringSliceVar(&not, "not", nil, "none of these topics; `GLOB` such as worker.*; may be repeated")

@@ -29,14 +29,14 @@ var exitCodes = []struct {
 	means string
 }{
 	{exitOK, "all went well"},
-	{exitFailed, "it failed; also: a provider that should be there is not (svc provider doctor)"},
-	{exitUsage, "the command was not understood: usage, a value that is refused, an ambiguous name"},
+	{exitFailed, "it failed; also: a required provider is missing (svc provider doctor)"},
+	{exitUsage, "the command is wrong: its usage, a value that is refused, an ambiguous name"},
 	{exitUnauthorized, "the token is missing, not accepted, or its role is not enough"},
-	{exitNoSuccess, "the run that was waited for ended without success"},
-	{exitNotFound, "there is no such thing"},
+	{exitNoSuccess, "the run that the command waited for ended without success"},
+	{exitNotFound, "a record was not found"},
 	{exitUnreachable, "the orchestrator, or the host it would have to ask, cannot be reached"},
-	{exitPending, "it was not done at --timeout, such as a run that was waited for and goes on"},
-	{exitConflict, "the state of things does not allow it, such as stopping a run that has ended"},
+	{exitPending, "it was not done at --timeout, such as a wait for a run that is still active"},
+	{exitConflict, "the present state does not allow it, such as stopping a run that has ended"},
 	{exitInterrupted, "interrupted with Ctrl-C"},
 }
 
@@ -64,7 +64,7 @@ func exitOf(code svc.Code) int {
 // exitCodesTopic is `svc help exit-codes`, which is a help topic and not a command.
 func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("What the exit code of svc says to a script:\n\n")
+	b.WriteString("The exit codes of svc, for scripts:\n\n")
 	for _, c := range exitCodes {
 		fmt.Fprintf(&b, "  %3d  %s\n", c.code, c.means)
 	}

@@ -163,10 +163,10 @@ func joinPairs(m map[string]string) string {
 }
 
 func (a *app) hostCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "host", Short: "Machines that can be given runs"},
+	return group(&cobra.Command{Use: "host", Short: "Machines on which runs are started"},
 		a.hostList(), a.hostShow(), a.hostCreate(),
-		a.hostAction("enable", "Give a host new runs again", "%s gets new runs again", (*api.Client).EnableHost),
-		a.hostAction("disable", "Give a host no new runs; what runs on it goes on", "%s gets no new runs; nothing was stopped", (*api.Client).DisableHost),
+		a.hostAction("enable", "Let a host take new runs again", "%s gets new runs again", (*api.Client).EnableHost),
+		a.hostAction("disable", "Let a host take no new runs; its active runs continue", "%s gets no new runs; nothing was stopped", (*api.Client).DisableHost),
 		a.hostAction("clear-suspect", "Accept the new identity of a suspect host", "%s is trusted again", (*api.Client).ClearSuspect),
 		a.hostUpdate(), a.hostDrain(), a.hostRotateToken(), a.hostDelete())
 }
@@ -206,9 +206,9 @@ func (a *app) hostCreate() *cobra.Command {
 	labels := pairs{}
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a host, and print the command that joins it", Args: takes("NAME"),
-		Long: "Make a host and print the one command to paste there. The token in it works for this host alone;\n" +
-			"called again for a host that exists, it prints the command again. The address in it is the one that svc was told\n" +
-			"with --server, or else an address of this machine at which the orchestrator answers.",
+		Long: "Make a host and print the command to paste on it. The token in the command is valid only for this host;\n" +
+			"for a host that exists, the command is printed again. The address in it is the one that was given\n" +
+			"with --server, else an address of this machine at which the orchestrator answers.",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		body := api.CreateHost{Name: args[0]}
@@ -249,7 +249,7 @@ func (a *app) printJoin(ctx context.Context, c *api.Client, h svc.Host, token st
 func (a *app) hostRotateToken() *cobra.Command {
 	return a.both(&cobra.Command{
 		Use: "rotate-token HOST", Short: "Make a new token for a host, and print the command that joins it", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
-		Long: "Make a new token for a host. The former one works for 10 more minutes, so that the worker there can be given the new one.",
+		Long: "Make a new token for a host. The former one works for 10 more minutes, so that there is time to give the new one to the worker.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			h, err := a.host(ctx, c, args[0])
 			if err != nil {
@@ -295,14 +295,14 @@ func (a *app) hostDelete() *cobra.Command {
 	var yes, force bool
 	cmd := &cobra.Command{
 		Use: "delete HOST", Short: "Delete a host that has no active runs", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
-		Long: "Delete a host that has no active runs. With --force also one that never comes back: its active runs fail with\n" +
-			"host_lost, those whose restart policy says so start anew elsewhere, and sessions that could not be ended count as ended.",
+		Long: "Delete a host that has no active runs. With --force, also delete one that never comes back: its active runs fail with\n" +
+			"host_lost, those with a restart policy start again on another host, and sessions that could not be ended count as ended.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			h, err := a.host(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			if err := a.confirm(yes, "Delete host %s? Its worker is turned away afterwards.%s", h.Name, endedBy(force, h)); err != nil {
+			if err := a.confirm(yes, "Delete host %s? Its worker cannot connect any more afterwards.%s", h.Name, endedBy(force, h)); err != nil {
 				return err
 			}
 			if err := c.DeleteHost(ctx, h.ID, force); err != nil {
@@ -312,7 +312,7 @@ func (a *app) hostDelete() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "end what it has as host_lost, and delete it then")
+	cmd.Flags().BoolVar(&force, "force", false, "first end its runs as host_lost, then delete it")
 	addYes(cmd, &yes)
 	return a.asking(cmd)
 }

@@ -22,7 +22,7 @@ func (a *app) hostUpdate() *cobra.Command {
 	labels := pairs{}
 	cmd := &cobra.Command{
 		Use: "update HOST", Short: "Change a host's name, labels or limit", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
-		Long: "Change a host's name, labels or limit. A worker joins by the name, so one that is renamed must be started with\nthe new one.",
+		Long: "Change a host's name, labels or limit. A worker joins by the name of its host, so after a change of the name its\nworker must be started with the new one.",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		flags := cmd.Flags()
@@ -56,7 +56,7 @@ func (a *app) hostUpdate() *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", "the new name")
 	cmd.Flags().IntVar(&maxRuns, "max-runs", 0, "at most `N` runs at once; 0: no limit")
 	cmd.Flags().Var(labels, "label", "set a label `NAME=VALUE`; may be repeated")
-	cmd.Flags().StringSliceVar(&remove, "remove-label", nil, "take the label of this `NAME` away; may be repeated")
+	cmd.Flags().StringSliceVar(&remove, "remove-label", nil, "remove the label with this `NAME`; may be repeated")
 	return a.both(cmd)
 }
 
@@ -65,8 +65,8 @@ const drainPoll = 500 * time.Millisecond
 
 func (a *app) hostDrain() *cobra.Command {
 	return a.both(&cobra.Command{
-		Use: "drain HOST", Short: "Give a host no new runs, and wait until those that it has have ended", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
-		Long: "Disable a host and wait until its runs have ended by themselves: nothing is stopped. At --timeout it ends with\n" +
+		Use: "drain HOST", Short: "Disable a host, and wait until its runs have ended", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
+		Long: "Disable a host and wait until its runs have ended; nothing is stopped. At --timeout it ends with\n" +
 			"exit code 8; the host stays disabled. `svc host enable` gives it new runs again.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			h, err := a.host(ctx, c, args[0])

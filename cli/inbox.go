@@ -17,8 +17,8 @@ func (a *app) inboxCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inbox", Short: "What needs you: questions, failures, changes, messages, hosts in trouble", Args: takes(),
 		Long: "List what needs a person, newest first: agents that wait for an answer, runs that failed, changes to review, hosts in trouble.\n" +
-			"Entries disappear by themselves when their cause does. On a terminal the list is live: Up and Down choose an entry,\n" +
-			"Enter attaches to its run, a answers the agent, d dismisses the entry for everybody, q ends.",
+			"An entry disappears together with its cause. On a terminal the list is live: Up and Down choose an entry,\n" +
+			"Enter attaches to its run, a answers the agent, d dismisses the entry for all users, q quits.",
 		Example: "  svc inbox\n  svc inbox --watch -o jsonl\n  svc inbox snooze needs_input.1a2b3c4d --for 2h",
 	}
 	list := a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
@@ -120,7 +120,7 @@ func (a *app) theEntry(ctx context.Context, c *api.Client, key string) (svc.Inbo
 func (a *app) inboxDismiss() *cobra.Command {
 	return a.both(&cobra.Command{
 		Use: "dismiss KEY", Short: "Remove an entry until its cause happens again", Args: takes("KEY"), ValidArgsFunction: a.completes(inboxKeys),
-		Long: "Remove an entry from the inbox, for everybody, until its cause happens again.",
+		Long: "Remove an entry from the inbox, for all users, until its cause happens again.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			item, err := a.theEntry(ctx, c, args[0])
 			if err != nil {
@@ -138,7 +138,7 @@ func (a *app) inboxSnooze() *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use: "snooze KEY", Short: "Hide an entry for a while", Args: takes("KEY"), ValidArgsFunction: a.completes(inboxKeys),
-		Long: "Hide an entry of the inbox for a while, for everybody. It comes back if its cause lasts until then.",
+		Long: "Hide an entry of the inbox for a while, for all users. It comes back if its cause still exists then.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			if wait <= 0 {
 				return usage("such as --for 2h", "--for must be longer than zero")

@@ -82,7 +82,7 @@ func (a *app) setUp(ctx context.Context, cfg *config.Config) (s setup, err error
 		}
 		s.Missing = append(s.Missing, p.what+"; start one with `svc up`, or name it with --server, then call `svc init` again")
 	} else if s.Project == nil {
-		s.Missing = append(s.Missing, "this folder is no project's; go to the folder that agents shall work in and call `svc init` there")
+		s.Missing = append(s.Missing, "this folder has no project; go to the folder in which agents shall work, and run `svc init` there")
 	}
 	return s, nil
 }

@@ -91,8 +91,8 @@ type installFlags struct {
 }
 
 func (f *installFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.system, "system", false, "a unit of the machine, in /etc; needs root (default: of the user)")
-	cmd.Flags().StringVar(&f.user, "user", "", "`NAME` of the account that a unit of the machine runs as (default: this one)")
+	cmd.Flags().BoolVar(&f.system, "system", false, "write a system unit, in /etc; needs root (default: a unit of the user)")
+	cmd.Flags().StringVar(&f.user, "user", "", "`NAME` of the account that a system unit runs as (default: this one)")
 	cmd.Flags().BoolVar(&f.print, "print", false, "print the unit and write nothing")
 }
 
@@ -112,7 +112,7 @@ func (a *app) workerInstall() *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
 		Use: "install", Short: "Write a systemd unit for this host's worker", Args: takes(),
-		Long: "Write a systemd unit for this host's worker. It takes along the PATH of this shell, on which the agents are\n" +
+		Long: "Write a systemd unit for this host's worker. It contains the PATH of this shell, on which the agents are\n" +
 			"found, and the address of the orchestrator. The worker token must be in the data directory:\n" +
 			"start the worker once with --store-token.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

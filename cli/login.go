@@ -21,9 +21,9 @@ const defaultContext = "default"
 func (a *app) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "login [URL]", Short: "Sign in to an orchestrator on another machine", Args: cobra.MaximumNArgs(1),
-		Long: "Ask for the address of an orchestrator and a token, try them, and keep them for the commands that follow,\n" +
-			"in contexts.toml beside config.toml, which only you can read. --context NAME keeps several apart.\n" +
-			"Without a terminal both are read from standard input, a line each.",
+		Long: "Ask for the address of an orchestrator and a token, check them, and store them for later commands,\n" +
+			"in contexts.toml beside config.toml, which only you can read. With several orchestrators, --context NAME names each.\n" +
+			"Without a terminal, both are read from standard input, each as a line.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args) },
 	}
 	a.addContext(cmd)

@@ -15,11 +15,11 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# The command line\n\n")
 	b.WriteString("This page is printed from the commands (`go test ./cli -run Markdown -update`); `svc COMMAND --help` says the same.\n\n")
-	b.WriteString("Wherever a command takes an id, it takes a unique prefix of it too, and the name that a thing has besides: a\n" +
-		"project's slug, a task's number such as CHECKOUT-12, a host's name, a run's session. A task's number also stands\n" +
-		"for its run: the active one, else the newest. Standard output is the answer, standard error everything else.\n" +
-		"On a terminal there are colours, ages and rows that fit; elsewhere none of that, times are RFC 3339, and nothing is\n" +
-		"cut short or asked.\n\n")
+	b.WriteString("Wherever a command takes an id, it also takes a unique prefix of the id, and the name of the record: a\n" +
+		"project's slug, a task's number such as CHECKOUT-12, a host's name, a run's session. A task's number also means\n" +
+		"its run: the active one, else the newest. Standard output has the answer, standard error everything else.\n" +
+		"On a terminal there are colours and ages, and rows are shortened to fit; elsewhere there is none of that, times are RFC 3339,\n" +
+		"and no question is asked.\n\n")
 	writeIndex(&b, root)
 	b.WriteString("\n## Flags of every command\n\n")
 	writeFlags(&b, root.PersistentFlags())
@@ -65,7 +65,7 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 		text = c.Short + "."
 	}
 	if c.Name() == "completion" {
-		use, text = "svc completion bash|zsh|fish|powershell", c.Short+". `svc completion bash --help` says where it belongs."
+		use, text = "svc completion bash|zsh|fish|powershell", c.Short+". `svc completion bash --help` says where to install it."
 	}
 	fmt.Fprintf(b, "\n## %s\n\n```\n%s\n```\n\n%s\n", c.CommandPath(), use, strings.TrimSpace(text))
 	if c.Example != "" {

@@ -175,7 +175,7 @@ func (m *member) copying(ctx context.Context, wait func() error) error {
 	err := wait()
 	stop()
 	if copyErr := <-done; copyErr != nil && !errors.Is(copyErr, context.Canceled) {
-		m.log.Warn("what workers relayed is not copied", "error", copyErr)
+		m.log.Warn("relayed files are not copied", "error", copyErr)
 	}
 	return err
 }

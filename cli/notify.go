@@ -12,13 +12,13 @@ import (
 )
 
 func (a *app) notifyCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "notify", Short: "Notifications: where the inbox is told"}, a.notifyList(), a.notifyTest())
+	return group(&cobra.Command{Use: "notify", Short: "Notifications: the sinks that inbox entries are sent to"}, a.notifyList(), a.notifyTest())
 }
 
 func (a *app) sinkView() view[svc.SinkState] {
 	return view[svc.SinkState]{
 		name:  func(s svc.SinkState) string { return s.Name },
-		empty: "notifications go nowhere; [[notify]] in the orchestrator's config.toml adds a place",
+		empty: "there are no sinks for notifications; [[notify]] in the orchestrator's config.toml adds one",
 		columns: []column[svc.SinkState]{
 			{head: "SINK", cell: func(s svc.SinkState) string { return s.Name }},
 			{head: "KIND", cell: func(s svc.SinkState) string { return string(s.Kind) }},
@@ -32,7 +32,7 @@ func (a *app) sinkView() view[svc.SinkState] {
 
 func (a *app) notifyList() *cobra.Command {
 	return a.reading(&cobra.Command{
-		Use: "list", Short: "List where notifications go, and how that fares", Args: takes(),
+		Use: "list", Short: "List the sinks of notifications, with their state and last error", Args: takes(),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 			sinks, err := c.Sinks(ctx)
 			if err != nil {
@@ -46,7 +46,7 @@ func (a *app) notifyList() *cobra.Command {
 func (a *app) notifyTest() *cobra.Command {
 	return a.asking(&cobra.Command{
 		Use: "test NAME", Short: "Send a test message to a sink", Args: takes("NAME"), ValidArgsFunction: a.completes(sinkNames),
-		Long: "Send a test message to a sink of the orchestrator's config.toml, at once, and say whether it was taken.",
+		Long: "Send a test message to a sink of the orchestrator's config.toml, at once, and print whether the sink accepted it.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			err := c.TestSink(ctx, args[0])
 			if svc.CodeOf(err) == svc.CodeNotFound {
@@ -55,7 +55,7 @@ func (a *app) notifyTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.out.printf("sink %s took the message\n", args[0])
+			a.out.printf("sink %s accepted the message\n", args[0])
 			return nil
 		}),
 	})
@@ -92,7 +92,7 @@ func (a *app) checkSinks(ctx context.Context, c *api.Client) []checkup {
 // lastSent describes a sink without failures.
 func (a *app) lastSent(s svc.SinkState) string {
 	if s.SentAt == nil {
-		return "was sent nothing so far; `svc notify test " + s.Name + "` tries it"
+		return "no notification was sent to it yet; `svc notify test " + s.Name + "` tries it"
 	}
-	return "takes what it is sent (last: " + a.when(s.SentAt) + ")"
+	return "accepts notifications (last: " + a.when(s.SentAt) + ")"
 }

@@ -176,7 +176,7 @@ func (o *orchestrator) untilDrained(ctx context.Context) (context.Context, conte
 		defer stop()
 		select {
 		case <-o.engine.Drained():
-			o.log.Info("draining: this orchestrator hands over what it carries, and ends")
+			o.log.Info("draining: this orchestrator ends, and its workers connect again")
 		case <-ctx.Done():
 		}
 	}()

@@ -57,7 +57,7 @@ func doneWords(p svc.Project) string {
 }
 
 func (a *app) projectCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "project", Short: "Bodies of work"},
+	return group(&cobra.Command{Use: "project", Short: "Projects, each with a tree of work items"},
 		a.projectList(), a.projectShow(), a.projectCreate(), a.projectUpdate(), a.projectArchive())
 }
 
@@ -103,16 +103,16 @@ func (f *projectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.slug, "slug", "", "short `NAME` for commands and addresses: a-z, 0-9 and -")
 	cmd.Flags().StringVarP(&f.description, "description", "d", "", "what it is about")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "`DIR` in which its runs work, on their hosts")
-	cmd.Flags().StringVar(&f.provider, "provider", "", "`ID` of the agent of runs that name none")
-	cmd.Flags().StringVar(&f.model, "model", "", "`NAME` of the model of runs that name none, for that agent")
-	cmd.Flags().StringVar(&f.maxRuns, "max-runs", "", "at most `N` of its runs at once; none lifts the limit")
+	cmd.Flags().StringVar(&f.provider, "provider", "", "`ID` of the default agent of its runs")
+	cmd.Flags().StringVar(&f.model, "model", "", "`NAME` of the default model of its runs, for that agent")
+	cmd.Flags().StringVar(&f.maxRuns, "max-runs", "", "at most `N` of its runs at once; none removes the limit")
 	cmd.Flags().StringVar(&f.repo, "repo", "", "repository that each run gets a working copy of: `URL`, or absolute path on the host")
 	cmd.Flags().StringVar(&f.base, "base", "", "`BRANCH` that working copies begin at; default: the repository's own")
 	cmd.Flags().Var(newChoice(&f.isolation, "", "none", "clone", "worktree"), "isolation", "what a working copy is: `HOW` is none, clone or worktree")
 	cmd.Flags().StringVar(&f.setup, "setup", "", "shell `SCRIPT` that is run in each new working copy before the agent starts")
 	cmd.Flags().StringVar(&f.setupTimeout, "setup-timeout", "", "`TIME` that the script may take, as in 10m")
 	cmd.Flags().IntVar(&f.keepDays, "keep-days", 0, "`N` days after which a landed or discarded working copy is removed")
-	cmd.Flags().Var(newChoice(&f.doneWhen, "", "completed", "landed"), "done-when", "what makes a task done by itself: `WHAT` is completed or landed")
+	cmd.Flags().Var(newChoice(&f.doneWhen, "", "completed", "landed"), "done-when", "what marks a task as done: `WHAT` is completed or landed")
 }
 
 // source returns the settings about working copies that were given as flags.

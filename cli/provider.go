@@ -91,7 +91,7 @@ func (a *app) providerList() *cobra.Command {
 		}
 		return printList(a, a.providerView(), list)
 	})}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "show the standard ids too that no host has")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also show standard ids that no host has")
 	return a.reading(cmd)
 }
 
@@ -157,10 +157,10 @@ func (f finding) whatToDo() string {
 func (a *app) providerDoctor() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "doctor [ID]", Short: "Look whether this machine has the providers' tools", Args: takes("[ID]"), ValidArgsFunction: a.completes(providerNames),
-		Long: "Look whether this machine has the tools of its provider catalog, as its worker would find them.\n" +
-			"A worker that runs here looks again too and tells the orchestrator.\n" +
-			"The exit code is 0 when every provider that is not optional is there, 1 otherwise.",
+		Use: "doctor [ID]", Short: "Check whether this machine has the providers' tools", Args: takes("[ID]"), ValidArgsFunction: a.completes(providerNames),
+		Long: "Check whether this machine has the tools of its provider catalog, in the way in which its worker finds them.\n" +
+			"A worker on this machine checks again, too, and reports the result to the orchestrator.\n" +
+			"The exit code is 0 when every provider that is not optional is available, 1 otherwise.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			findings, err := a.examine(cmd.Context(), args)
 			if err != nil {
@@ -189,7 +189,7 @@ func (a *app) providerDoctor() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "show the standard ids too that are not installed")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also show standard ids that are not installed")
 	return a.answering(cmd)
 }
 
@@ -250,7 +250,7 @@ func (a *app) providerAdd() *cobra.Command {
 	return &cobra.Command{
 		Use: "add PRESET", Short: "Add a well-known tool to this machine's catalog", Args: takes("PRESET"), ValidArgs: provider.PresetNames(),
 		Long: "Add a well-known tool to this machine's provider catalog. Presets: " + strings.Join(provider.PresetNames(), ", ") + ".\n" +
-			"A worker that runs here notices the change by itself.",
+			"A worker on this machine notices the change without a restart.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {

@@ -28,8 +28,8 @@ func (a *app) queueCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "queue", Short: "List the runs that wait, in the order in which they will start", Args: takes(),
-		Long: "List the runs that wait, in the order in which they will start. Those that something else than hosts holds back\n" +
-			"come last; --why says what it is, and for the others why no host has taken them.",
+		Long: "List the runs that wait, in the order in which they will start. Runs that lack more than a host\n" +
+			"come last; --why says what holds them back, and for the others why no host has taken them.",
 		Example: "  svc queue --why\n  svc queue --project website",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
@@ -130,8 +130,8 @@ func whyWaits(r svc.Run, w *svc.Waiting) string {
 
 func (a *app) runPriority() *cobra.Command {
 	return a.both(&cobra.Command{
-		Use: "priority RUN PRIORITY", Short: "Let a waiting run go earlier or later", Args: takes("RUN", "PRIORITY"), ValidArgsFunction: a.completes(runNames),
-		Long:    "Let a waiting run go earlier or later: -2 to 2, higher goes first. A negative one is written after --.",
+		Use: "priority RUN PRIORITY", Short: "Change the priority of a waiting run", Args: takes("RUN", "PRIORITY"), ValidArgsFunction: a.completes(runNames),
+		Long:    "Change the priority of a waiting run: -2 to 2, higher goes first. Write a negative priority after --.",
 		Example: "  svc run priority 1a2b3c4d 2\n  svc run priority 1a2b3c4d -- -1",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			priority, err := strconv.Atoi(args[1])
@@ -153,7 +153,7 @@ func (a *app) runPriority() *cobra.Command {
 func (a *app) runHold() *cobra.Command {
 	return a.runWait(&cobra.Command{
 		Use: "hold RUN…", Short: "Keep waiting runs from starting until they are released",
-		Long: "Keep waiting runs from starting until they are released, however much room there is. They keep their priority and their age,\n" +
+		Long: "Keep waiting runs from starting until they are released, even when hosts have room. They keep their priority and their age,\n" +
 			"and the dispatch timeout does not count meanwhile. A hold is a not_before in the year 9999.",
 		Example: "  svc run hold 1a2b3c4d 5e6f7a8b",
 	}, api.Some(svc.HeldUntil), "held")
@@ -162,7 +162,7 @@ func (a *app) runHold() *cobra.Command {
 func (a *app) runRelease() *cobra.Command {
 	return a.runWait(&cobra.Command{
 		Use: "release RUN…", Short: "Let held runs start as soon as a host takes them",
-		Long:    "Let runs that are held start as soon as a host takes them; also those that have a time before which they shall not start.",
+		Long:    "Let held runs start as soon as a host takes them. This also removes a time before which a run must not start.",
 		Example: "  svc run release 1a2b3c4d 5e6f7a8b",
 	}, api.Null[svc.Time](), "released")
 }
@@ -194,7 +194,7 @@ func (a *app) runRerun() *cobra.Command {
 		watch                   bool
 	)
 	cmd := &cobra.Command{
-		Use: "rerun RUN", Short: "Make a new run like another one, with what the flags change", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Use: "rerun RUN", Short: "Make a new run with the fields of another one, except those that flags change", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		old, err := a.theRun(ctx, c, args[0])
@@ -207,10 +207,10 @@ func (a *app) runRerun() *cobra.Command {
 		}
 		return a.startedAgain(ctx, c, r, watch)
 	})
-	cmd.Flags().StringVar(&prompt, "prompt", "", "what the agent is told")
+	cmd.Flags().StringVar(&prompt, "prompt", "", "the agent's prompt")
 	cmd.Flags().StringVar(&provider, "provider", "", "`ID` of the agent")
 	cmd.Flags().StringVar(&model, "model", "", "`NAME` of the model")
-	cmd.Flags().BoolVar(&watch, "watch", false, "wait for its end, and exit with it")
+	cmd.Flags().BoolVar(&watch, "watch", false, "wait for its end; the exit code is its outcome")
 	a.completeFlag(cmd, "provider", providerNames)
 	return a.both(cmd)
 }

@@ -54,9 +54,9 @@ func (a *app) replicaList() *cobra.Command {
 func (a *app) replicaDrain() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "drain ID", Short: "Have an orchestrator hand over what it carries, and end", Args: takes("ID"), ValidArgsFunction: a.completes(replicaIDs),
-		Long: "Have an orchestrator tell its workers to connect again, end streams and attached terminals, and exit with 0.\n" +
-			"Runs go on. It is not undone: start the orchestrator again when it shall serve again.",
+		Use: "drain ID", Short: "End an orchestrator in order; its workers connect again", Args: takes("ID"), ValidArgsFunction: a.completes(replicaIDs),
+		Long: "End an orchestrator in order: it asks its workers to connect again, ends streams and attached terminals, and exits with 0.\n" +
+			"Runs continue. A drain cannot be undone: start the orchestrator again when it shall serve again.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			r, err := find(args[0], "replica", c.AllReplicas(ctx), func(r svc.Replica) candidate { return candidate{r.ID, "", string(r.State) + " " + r.Address} })
 			if err != nil {

@@ -25,17 +25,17 @@ func (a *app) restoreCommand() *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Make an orchestrator's data of a backup",
-		Long: `Make an orchestrator's data of a backup. The orchestrator must be stopped. The whole file is read and compared with
-its own list first. Nothing is overwritten: what is there and differs is an error, or with --replace moved to a folder
-replaced-<time> in the data dir. config.toml and providers.toml are restored where there are none. The database goes
-where the settings say; PostgreSQL must be empty. A restore that was interrupted can be called again.`,
+		Short: "Restore an orchestrator's data from a backup",
+		Long: `Restore an orchestrator's data from a backup. The orchestrator must be stopped. The whole file is read and compared with
+its own list first. Nothing is overwritten: existing files that differ are an error, or with --replace are moved to a folder
+replaced-<time> in the data dir. config.toml and providers.toml are restored where they do not exist. The database is
+restored to the one in the settings; PostgreSQL must be empty. If a restore is interrupted, run it again.`,
 		Args: takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.restore(cmd.Context(), args[0], replace)
 		},
 	}
-	cmd.Flags().BoolVar(&replace, "replace", false, "move aside what is in the way")
+	cmd.Flags().BoolVar(&replace, "replace", false, "move existing files aside that would be overwritten")
 	a.setting(cmd, "database", "server.database", "`DSN` of the database to restore to (SVC_DATABASE)")
 	return cmd
 }
@@ -161,8 +161,8 @@ func (a *app) makeRoom(ctx context.Context, cfg *config.Config, m backup.Manifes
 		if n := len(inTheWay) - 1; n > 0 {
 			what += fmt.Sprintf(" and %d more", n)
 		}
-		return &problem{what: "there is something in the way", why: what, exit: exitConflict,
-			next: "restore to another --data-dir, or say --replace to have it moved aside"}
+		return &problem{what: "existing files would be overwritten", why: what, exit: exitConflict,
+			next: "restore to another --data-dir, or use --replace to move them aside"}
 	}
 	if len(inTheWay) > 0 {
 		if err := a.moveAside(cfg, inTheWay); err != nil {

@@ -179,7 +179,7 @@ func hostsByID(ctx context.Context, c *api.Client) (map[string]svc.Host, error) 
 }
 
 func (a *app) runCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "run", Short: "Agents at work: start, watch, stop"},
+	return group(&cobra.Command{Use: "run", Short: "Runs of agents: start, watch, stop"},
 		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runReplay(), a.runExport(), a.runScreen(), a.runKeys(), a.runSendMessage(), a.runStop(), a.runPriority(), a.runHold(), a.runRelease(), a.runRerun(), a.runRetry(), a.runContinue(), a.runDiff(), a.runComment(), a.runSend(), a.runFetch(), a.runLand(), a.runDiscard())
 }
 
@@ -216,7 +216,7 @@ func (a *app) runList() *cobra.Command {
 	cmd.Flags().StringVar(&host, "host", "", "only on this `HOST`")
 	cmd.Flags().StringSliceVarP(&statuses, "status", "s", nil, "only with this `STATUS`: pending, spawning, running, exited, failed, stopped; may be repeated")
 	cmd.Flags().BoolVar(&active, "active", false, "only those that have not ended")
-	cmd.Flags().StringVar(&by, "sort", "created", "order by this `WORD`: "+strings.Join(runOrderWords, ", ")+"; a minus in front turns it round")
+	cmd.Flags().StringVar(&by, "sort", "created", "order by this `WORD`: "+strings.Join(runOrderWords, ", ")+"; a minus in front reverses the order")
 	completeWords(cmd, "sort", runOrderWords)
 	addLimit(cmd, &limit, svc.DefaultLimit)
 	a.completeFlag(cmd, "project", projectNames)

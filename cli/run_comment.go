@@ -68,7 +68,7 @@ func (a *app) runComment() *cobra.Command {
 		Use: "comment RUN [FILE[:LINE[-LINE]] TEXT]", Short: "Comment on lines of what a run has changed", Args: takes("RUN", "[FILE]", "[TEXT]"),
 		ValidArgsFunction: a.completes(runNames),
 		Long: "Comment on a file of a run's change, or on lines of it that the patch shows. Without a file, list the comments, and where their\n" +
-			"lines are in the newest checkpoint. Comments are drafts until svc run send; everybody sees them.",
+			"lines are in the newest checkpoint. Comments are drafts until svc run send; all users see them.",
 		Example: "  svc run comment 1a2b3c4d main.go:12 'return the error'\n  svc run comment 1a2b3c4d\n  svc run comment 1a2b3c4d --resolve 5e6f7a8b",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])
@@ -77,9 +77,9 @@ func (a *app) runComment() *cobra.Command {
 			}
 			switch {
 			case len(args) > 1 && (resolve != "" || remove != ""):
-				return usage("", "--resolve and --delete are for comments that there are")
+				return usage("", "--resolve and --delete are for existing comments")
 			case len(args) == 2:
-				return usage("svc run comment RUN FILE:LINE TEXT", "what do you say about %s?", args[1])
+				return usage("svc run comment RUN FILE:LINE TEXT", "the text of the comment on %s is missing", args[1])
 			case resolve != "":
 				return a.resolveComment(ctx, c, w, resolve)
 			case remove != "":
@@ -190,8 +190,8 @@ func (a *app) runSend() *cobra.Command {
 	var preview bool
 	cmd := &cobra.Command{
 		Use: "send RUN", Short: "Send the comments on a run's change to its agent", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Send all drafts on a run's change to its agent, as one prompt: as a message to the agent that works there, where it takes messages,\n" +
-			"else a new run goes on with the conversation, in the same workspace, as soon as the run in it is over. Where the agent cannot go on, nothing is sent. --preview prints the prompt and changes nothing.",
+		Long: "Send all drafts on a run's change to its agent, as one prompt: as a message to the active agent, if it takes messages,\n" +
+			"else as the prompt of a new run that continues the conversation in the same workspace, as soon as the run in it has ended. If the agent cannot continue it, nothing is sent. --preview prints the prompt and changes nothing.",
 		Example: "  svc run send 1a2b3c4d --preview\n  svc run send 1a2b3c4d -m 'Please look at these.'",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])
@@ -210,7 +210,7 @@ func (a *app) runSend() *cobra.Command {
 				_, err := fmt.Fprint(a.out.lines(), sent.Prompt)
 				return err
 			}
-			how := ", which goes on with the conversation"
+			how := ", which continues the conversation"
 			if sent.MessageID != nil {
 				how = ", as a message to its agent"
 			}

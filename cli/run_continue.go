@@ -16,11 +16,11 @@ func (a *app) runContinue() *cobra.Command {
 		watch bool
 	)
 	cmd := &cobra.Command{
-		Use: "continue RUN PROMPT", Short: "Go on with the conversation of a run", Args: takes("RUN", "PROMPT"), ValidArgsFunction: a.completes(runNames),
-		Long: "Start a run that goes on with the conversation of another one: with the same agent and model, on the same host and in the same\n" +
-			"workspace, as soon as the other one is over. PROMPT is what the agent is told; @FILE reads a file.\n\n" +
-			"It is refused when the agent cannot go on, or its conversation is not known. --fresh starts a new conversation in the same workspace\n" +
-			"then, with another agent if --provider names one. A run whose agent has lost the conversation fails with conversation_gone.",
+		Use: "continue RUN PROMPT", Short: "Continue the conversation of a run", Args: takes("RUN", "PROMPT"), ValidArgsFunction: a.completes(runNames),
+		Long: "Start a run that continues the conversation of another one: with the same agent and model, on the same host and in the same\n" +
+			"workspace, as soon as the other one has ended. PROMPT is the new prompt; @FILE reads a file.\n\n" +
+			"It is refused when the agent cannot continue conversations, or the conversation is not known. --fresh starts a new conversation in\n" +
+			"the same workspace, with another agent if --provider names one. If the agent has lost the conversation, the run fails with conversation_gone.",
 		Example: "  svc run continue 1a2b3c4d 'now write the tests'\n  svc run continue 1a2b3c4d --fresh --provider codex 'review the change'",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
@@ -42,7 +42,7 @@ func (a *app) runContinue() *cobra.Command {
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "begin a new conversation, in the same workspace")
 	cmd.Flags().StringVar(&body.Provider, "provider", "", "with --fresh: `ID` of another agent")
 	cmd.Flags().StringVar(&body.Model.Value, "model", "", "with --fresh: `NAME` of another model")
-	cmd.Flags().BoolVar(&watch, "watch", false, "follow it to its end, and exit with it")
+	cmd.Flags().BoolVar(&watch, "watch", false, "wait for its end; the exit code is its outcome")
 	a.completeFlag(cmd, "provider", providerNames)
 	return a.both(cmd)
 }

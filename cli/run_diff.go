@@ -22,10 +22,10 @@ func (a *app) runDiff() *cobra.Command {
 	var stat bool
 	cmd := &cobra.Command{
 		Use: "diff RUN", Short: "Print what a run has changed", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Print what a run has changed in its working copy: against the commit that its work stands on, or since an earlier\n" +
-			"checkpoint. It comes from the orchestrator's copy, also when the host is away. On a terminal it has colours and goes\n" +
-			"through your PAGER (less, if it is not set; cat for none), without anything that commands a terminal; elsewhere it is\n" +
-			"the patch as git apply takes it.",
+		Long: "Print what a run has changed in its working copy: since the commit that its work is based on, or since an earlier\n" +
+			"checkpoint. It comes from the orchestrator's copy, even when the host is away. On a terminal it has colours and is shown\n" +
+			"with your PAGER (less, if it is not set; cat for none), without control sequences of the agent; elsewhere it is\n" +
+			"the patch as git apply accepts it.",
 		Example: "  svc run diff 1a2b3c4d\n  svc run diff 1a2b3c4d --stat\n  svc run diff 1a2b3c4d --since 3 | git apply",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])
@@ -36,7 +36,7 @@ func (a *app) runDiff() *cobra.Command {
 				return a.diffStat(ctx, c, w, q)
 			}
 			if a.output != "table" {
-				return usage("", "-o is for --stat; a patch is a patch")
+				return usage("", "-o can only be used with --stat")
 			}
 			body, err := c.Diff(ctx, w.ID, q)
 			if err != nil {
@@ -58,7 +58,7 @@ func (a *app) runDiff() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&q.Checkpoint, "checkpoint", 0, "`NUMBER` of an earlier checkpoint; default: the newest that the orchestrator has")
 	cmd.Flags().IntVar(&q.Since, "since", 0, "compare with this earlier checkpoint, by its `NUMBER`")
-	cmd.Flags().BoolVar(&stat, "stat", false, "list the files with the numbers of their lines")
+	cmd.Flags().BoolVar(&stat, "stat", false, "list the files with the numbers of added and removed lines")
 	return a.both(cmd)
 }
 
@@ -117,7 +117,7 @@ func (a *app) diffStat(ctx context.Context, c *api.Client, w svc.Workspace, q ap
 	}
 	a.note("checkpoint %d against %s: +%d -%d in %s", change.Checkpoint, against, additions, deletions, count(len(change.Files), "file"))
 	if change.Truncated {
-		a.note("this is not all: there are more files than are listed, or files that are too large to be compared")
+		a.note("the list is incomplete: there are more files, or files that are too large to be compared")
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ type fetched struct {
 func (a *app) runFetch() *cobra.Command {
 	var branch string
 	cmd := &cobra.Command{
-		Use: "fetch RUN", Short: "Bring a run's work into the clone you stand in", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Bring what a run has written into the clone you stand in, as a branch: the newest checkpoint of its working copy that the\n" +
-			"orchestrator has, also when the host is gone. Nothing is checked out. Each checkpoint is a commit on top of the agent's own.",
+		Use: "fetch RUN", Short: "Fetch a run's work into the clone in the current folder", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Fetch a run's work into the clone in the current folder, as a branch: the newest checkpoint of its working copy that the\n" +
+			"orchestrator has, even when the host is gone. Nothing is checked out. Each checkpoint is a commit on top of the agent's own.",
 		Example: "  svc run fetch 1a2b3c4d\n  svc run fetch 1a2b3c4d --branch try",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])
@@ -66,7 +66,7 @@ func (a *app) runFetch() *cobra.Command {
 
 func (a *app) fetchCheckpoint(ctx context.Context, c *api.Client, w svc.Workspace, branch string) (fetched, error) {
 	if _, err := a.git(ctx, "rev-parse", "--git-dir"); err != nil {
-		return fetched{}, &problem{what: "this folder is no clone", why: err.Error(), next: "go to a clone of " + w.Repo, exit: exitUsage, err: err}
+		return fetched{}, &problem{what: "this folder is not in a git repository", why: err.Error(), next: "go to a clone of " + w.Repo, exit: exitUsage, err: err}
 	}
 	body, err := c.Bundle(ctx, w.ID, w.RelayedCheckpoint)
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *app) fetchCheckpoint(ctx context.Context, c *api.Client, w svc.Workspac
 	}
 	ref := fmt.Sprintf("refs/svc/%d:refs/heads/%s", w.RelayedCheckpoint, branch)
 	if _, err := a.git(ctx, "fetch", "--quiet", "--no-tags", f.Name(), ref); err != nil {
-		return fetched{}, &problem{what: "git did not take the branch " + branch, why: err.Error(), next: "choose another with --branch", exit: exitConflict, err: err}
+		return fetched{}, &problem{what: "git refused to update the branch " + branch, why: err.Error(), next: "choose another with --branch", exit: exitConflict, err: err}
 	}
 	found, err := a.git(ctx, "log", "-1", "--no-show-signature", "--format=%H %ct", "refs/heads/"+branch)
 	if err != nil {

@@ -17,7 +17,7 @@ func (a *app) runKeys() *cobra.Command {
 	return a.asking(&cobra.Command{
 		Use: "keys RUN KEY…", Short: "Type into a run's session", Args: takes("RUN", "KEY…"), ValidArgsFunction: a.completes(runNames),
 		Long: "Type into a run's session. A KEY is a word of letters and digits, or Enter, or a name: " + strings.Join(wire.NamedKeys, ", ") + ",\n" +
-			"Ctrl+C or Ctrl and another letter. text:… types what follows as it is, also the name of a key.\n" +
+			"Ctrl+C or Ctrl+ with another letter. text:… types the text after it unchanged, also the name of a key.\n" +
 			"For anything else there is svc attach.",
 		Example: "  svc run keys 1a2b3c4d yes Enter\n  svc run keys CHECKOUT-12 Escape Up Enter\n  svc run keys CHECKOUT-12 'text:two words' Enter",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {

@@ -17,11 +17,11 @@ func (a *app) runLand() *cobra.Command {
 	var into, message string
 	var number int
 	cmd := &cobra.Command{
-		Use: "land RUN", Short: "Bring a run's work into its repository", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Bring the newest checkpoint of a run's working copy into its repository, and say what came of it: as one commit on top of the branch\n" +
+		Use: "land RUN", Short: "Land a run's work in its repository", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Land the newest checkpoint of a run's working copy in its repository, and print the outcome: as one commit on top of the branch\n" +
 			"that the copy began at, as a merge commit, or as a branch of its own. Exactly that checkpoint is landed: when there is a newer one, or\n" +
 			"something is in conflict, nothing changes. The exit code is 0 when it was landed, 9 when it cannot be, 7 when the host or the\n" +
-			"repository cannot be reached, and 8 when that was not known at --timeout.",
+			"repository cannot be reached, and 8 when the outcome was not known at --timeout.",
 		Example: "  svc run land 1a2b3c4d\n  svc run land 1a2b3c4d --merge --into release -m \"Add the search\"\n  svc run land 1a2b3c4d --push",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
@@ -49,8 +49,8 @@ func (a *app) runLand() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&squash, "squash", false, "as one commit (the default)")
 	cmd.Flags().BoolVar(&merge, "merge", false, "as a merge commit, with the agent's own commits")
-	cmd.Flags().BoolVar(&push, "push", false, "as a branch of its own; nothing else moves")
-	cmd.Flags().StringVar(&into, "into", "", "`BRANCH` that gets it; default: the one that the working copy began at")
+	cmd.Flags().BoolVar(&push, "push", false, "as a branch of its own; no other branch is changed")
+	cmd.Flags().StringVar(&into, "into", "", "target `BRANCH`; default: the one that the working copy began at")
 	cmd.Flags().StringVarP(&message, "message", "m", "", "`TEXT` of the commit; default: the task's title")
 	cmd.Flags().IntVar(&number, "checkpoint", 0, "`NUMBER` of the checkpoint that you have read; default: the newest that the orchestrator has")
 	return a.both(cmd)
@@ -69,8 +69,8 @@ func (a *app) land(ctx context.Context, c *api.Client, id string, body api.LandW
 	w, err = a.awaitLanding(ctx, c, w, after)
 	if errors.Is(err, context.DeadlineExceeded) && a.timeout > 0 {
 		return &problem{
-			what: fmt.Sprintf("what came of the landing is not known after %s", a.timeout), why: w.Landing.Error,
-			next: a.self() + " workspace show " + a.short(w.RunID, shortRun) + " tells it when it is", exit: exitPending, err: err,
+			what: fmt.Sprintf("the outcome of the landing is not known after %s", a.timeout), why: w.Landing.Error,
+			next: a.self() + " workspace show " + a.short(w.RunID, shortRun) + " shows it later", exit: exitPending, err: err,
 		}
 	}
 	if err != nil {
@@ -152,8 +152,8 @@ func (a *app) runDiscard() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "discard RUN", Short: "Mark a run's work as not wanted", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 		Long: "Mark the working copy of a run as not wanted. It is removed from its host after the project's keep_days, if nothing is lost by it.\n" +
-			"A landing whose outcome is not known, as when its repository never came back, is given up: nobody waits for it any longer. What the\n" +
-			"host tells of it later is shown all the same, and a new landing looks first whether the branch has the change.",
+			"A landing whose outcome is not known, because its repository never came back, is given up: it is not tried any more. If the host\n" +
+			"reports an outcome later, that is shown; a new landing first checks whether the branch has the change.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])
 			if err != nil {
@@ -162,7 +162,7 @@ func (a *app) runDiscard() *cobra.Command {
 			return a.discard(ctx, c, w, undo)
 		}),
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "it is wanted after all")
+	cmd.Flags().BoolVar(&undo, "undo", false, "undo a discard")
 	return a.both(cmd)
 }
 

@@ -30,10 +30,10 @@ func (a *app) runLogs() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Print what a run wrote to its terminal", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Print what a run wrote to its terminal, all attempts in order. On a terminal it keeps its colours and\n" +
-			"loses all other escape sequences; elsewhere it loses them all (text). --format raw prints every byte as the\n" +
-			"session's terminal got it: what an agent wrote may then command your terminal. With -f it goes on where it was\n" +
-			"when the orchestrator is away for a while.",
+		Long: "Print what a run wrote to its terminal, all attempts in order. On a terminal the text keeps its colours and\n" +
+			"no other escape sequences; elsewhere it has none (text). --format raw prints every byte as the\n" +
+			"session's terminal got it: an agent can then send control sequences to your terminal. With -f it continues at the same place\n" +
+			"after the orchestrator was away.",
 		Example: "  svc logs CHECKOUT-12 -f\n  svc logs CHECKOUT-12 --since 10m --grep 'error|warning'",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {

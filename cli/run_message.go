@@ -38,7 +38,7 @@ func (a *app) runSendMessage() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "send-message RUN [TEXT]", Short: "Send a message to the agent of a live session", Args: takes("RUN", "[TEXT]"), ValidArgsFunction: a.completes(runNames),
 		Long: "Send a message to the agent of a run. It is pasted into its session and submitted, after the messages that were sent before, and at most\n" +
-			"once. Without a text, list the messages of the run and what became of them. A TEXT of @FILE is read from a file.",
+			"once. Without a text, list the messages of the run and their states. A TEXT of @FILE is read from a file.",
 		Example: "  svc run send-message 1a2b3c4d 'use the other branch'\n  svc run send-message CHECKOUT-12 --when turn_end @next.md\n  svc run send-message 1a2b3c4d",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			r, err := a.theRun(ctx, c, args[0])

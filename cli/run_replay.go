@@ -24,10 +24,10 @@ func (a *app) runReplay() *cobra.Command {
 	var attempt int
 	pace := replayPace{}
 	cmd := &cobra.Command{
-		Use: "replay RUN", Short: "Play a run's terminal again", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Play what a run's terminal showed, as it came. Space stops and goes on, q and Ctrl-C leave. The terminal should have the\n" +
-			"size of the session's, 220 columns and 50 rows unless someone attached. Where there is no terminal, the whole output is\n" +
-			"printed at once, as `svc run logs` prints it. A run that goes on is played up to now. Runs of workers from before there\n" +
+		Use: "replay RUN", Short: "Replay a run's terminal", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Replay what a run's terminal showed, at its original speed. Space pauses and continues, q and Ctrl-C quit. The terminal should have the\n" +
+			"size of the session's, 220 columns and 50 rows unless someone attached. Without a terminal, the whole output is\n" +
+			"printed at once, as `svc run logs` prints it. An active run is played up to now. Runs of workers from before there\n" +
 			"were recordings have none.",
 		Example: "  svc run replay CHECKOUT-12\n  svc run replay CHECKOUT-12 --speed 4 --idle-limit 500ms",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
@@ -64,7 +64,7 @@ func (a *app) runReplay() *cobra.Command {
 		}),
 	}
 	cmd.Flags().Float64Var(&pace.speed, "speed", 1, "play `N` times as fast")
-	cmd.Flags().DurationVar(&pace.idle, "idle-limit", 2*time.Second, "wait at most this `TIME` for what comes next; 0: as long as it took")
+	cmd.Flags().DurationVar(&pace.idle, "idle-limit", 2*time.Second, "shorten pauses to this `TIME`; 0: do not shorten them")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "play attempt `N`; default: the last one")
 	return a.asking(cmd)
 }
@@ -212,7 +212,7 @@ func (p *replayer) play(ctx context.Context) error {
 			p.screen.write(p.buf)
 		}
 	}
-	p.screen.say("the recording ends here; q leaves")
+	p.screen.say("the recording ends here; q quits")
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -269,7 +269,7 @@ func (a *app) runExport() *cobra.Command {
 			}
 			if args[1] == "-" {
 				if a.human() {
-					return usage("`svc run replay` plays it here", "a recording is not for a terminal; name a file, or pipe it into a program")
+					return usage("`svc run replay` plays it here", "a recording cannot be shown on a terminal; name a file, or pipe it into a program")
 				}
 				return copyRecording(ctx, c, a.out.raw(), r.ID, attempt)
 			}

@@ -13,7 +13,7 @@ import (
 
 func (a *app) runShow() *cobra.Command {
 	return a.reading(&cobra.Command{
-		Use: "show RUN", Short: "Show a run, why it waits and what proves its status", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Use: "show RUN", Short: "Show a run, why it waits and the signals that led to its status", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			r, err := a.theRun(ctx, c, args[0])
 			if err != nil {
@@ -104,7 +104,7 @@ func whyNot(why string) string {
 	case "provider_missing":
 		return "it does not have the provider, and another host does"
 	default:
-		return "it is about to take the run"
+		return "it can take the run"
 	}
 }
 

@@ -33,7 +33,7 @@ func sortRuns(runs []svc.RunSummary, by string) error {
 	word, reverse := strings.CutPrefix(by, "-")
 	order, ok := runOrders[word]
 	if !ok {
-		return usage("", "--sort takes %s, with a minus in front for the other way round", strings.Join(runOrderWords, ", "))
+		return usage("", "--sort takes %s, with a minus in front to reverse the order", strings.Join(runOrderWords, ", "))
 	}
 	slices.SortStableFunc(runs, func(a, b svc.RunSummary) int {
 		if reverse {

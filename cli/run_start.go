@@ -31,9 +31,9 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	f.cmd, f.env, f.labels = cmd, pairs{}, pairs{}
 	cmd.Flags().StringVar(&f.provider, "provider", "", "`ID` of the agent (default: the project's, that of [runs], or the only one that is installed)")
 	cmd.Flags().BoolVarP(&f.interactive, "interactive", "i", false, "start the agent's interactive mode, to attach to")
-	cmd.Flags().StringVar(&f.prompt, "prompt", "", "what the agent is told; @FILE reads a file (default: the task's title and description)")
+	cmd.Flags().StringVar(&f.prompt, "prompt", "", "the agent's prompt; @FILE reads a file (default: the task's title and description)")
 	cmd.Flags().StringVar(&f.host, "host", "", "run on this `HOST` and no other")
-	cmd.Flags().StringVar(&f.workspace, "workspace", "", "run in this `WORKSPACE`, or that of a run, on its host; waits while another run is in it")
+	cmd.Flags().StringVar(&f.workspace, "workspace", "", "run in this `WORKSPACE`, or in that of a run, on its host; waits while another run is active in it")
 	cmd.Flags().StringVar(&f.model, "model", "", "`NAME` of the model, if the provider takes one (default: the project's, then that of [runs])")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "`DIR` to work in, on the host (default: the project's, or the current one when the run goes to this machine)")
 	cmd.Flags().Var(f.env, "env", "a variable `NAME=VALUE` of the session; may be repeated")
@@ -45,7 +45,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.notBefore, "not-before", "", "start at this `TIME` or later: RFC 3339, or a duration from now such as 2h")
 	cmd.Flags().Var(f.labels, "label", "only on hosts with this label, `NAME=VALUE`; may be repeated")
 	cmd.Flags().BoolVar(&f.ignoreNeeds, "ignore-needs", false, "start although the task needs others")
-	cmd.Flags().BoolVar(&f.watch, "watch", false, "follow it to its end, and exit with it")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "wait for its end; the exit code is its outcome")
 }
 
 func (a *app) runStart() *cobra.Command {
@@ -58,7 +58,7 @@ func (a *app) runStart() *cobra.Command {
 		Use: "start TASK [-- ARGUMENT…]", Short: "Start an agent on a task", ValidArgsFunction: a.completes(taskNames),
 		Long: "Start an agent on a task. The run is admitted at once and waits for a host;\n" +
 			"everything after -- goes to the agent.\n\n" +
-			"With --all, in place of TASK, a run of every task and subtask of a project that is to do and has no run under way.",
+			"With --all instead of TASK, start a run of every task and subtask of a project that is todo and has no active run.",
 		Example: "  svc run start CHECKOUT-12 --provider claude --watch\n  svc run start CHECKOUT-12 --provider demo -- --ask\n" +
 			"  svc run start --all --project checkout --wait",
 	}
@@ -100,7 +100,7 @@ func (a *app) runStart() *cobra.Command {
 		return a.startRun(ctx, c, body, f.watch, nil)
 	})
 	f.add(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "every task of a project that is to do and has no run under way")
+	cmd.Flags().BoolVar(&all, "all", false, "every task of a project that is todo and has no active run")
 	cmd.Flags().StringVarP(&project, "project", "p", "", "the `PROJECT` of --all (default: that of the current folder, or the only one)")
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "provider", providerNames)
@@ -291,7 +291,7 @@ func textOrFile(text string) (string, error) {
 func (a *app) runRetry() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
-		Use: "retry RUN", Short: "Start a new run with everything that an ended one had", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Use: "retry RUN", Short: "Start a new run with the same fields as one that has ended", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		old, err := a.theRun(ctx, c, args[0])
@@ -307,7 +307,7 @@ func (a *app) runRetry() *cobra.Command {
 		}
 		return a.startedAgain(ctx, c, r, watch)
 	})
-	cmd.Flags().BoolVar(&watch, "watch", false, "follow it to its end, and exit with it")
+	cmd.Flags().BoolVar(&watch, "watch", false, "wait for its end; the exit code is its outcome")
 	return a.both(cmd)
 }
 

@@ -41,7 +41,7 @@ func (a *app) startAll(ctx context.Context, c *api.Client, project string, f run
 		return a.printRuns(ctx, c, started)
 	}
 	if len(started) == 0 {
-		a.note("nothing is to do in %s that has no run under way", p.Slug)
+		a.note("%s has no task that is todo and has no active run", p.Slug)
 		return nil
 	}
 	a.out.printf("queued %s\n", count(len(started), "run"))

@@ -18,9 +18,9 @@ func (a *app) runStop() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "stop [RUN…]", Short: "Stop runs", Args: takes("[RUN…]"), ValidArgsFunction: a.completesUpTo(math.MaxInt, runNames),
-		Long: "Stop runs: those that are named, or all that are active at and below a task, in a project or on a host.\n" +
-			"Each counts as stopped at once; its session is asked to end with Ctrl-C, then SIGTERM, then SIGKILL,\n" +
-			"and until it has ended the run is called stopping.",
+		Long: "Stop runs: those that are named, or all active runs of a task and everything below it, of a project or on a host.\n" +
+			"Each counts as stopped at once; its session is ended with Ctrl-C, then SIGTERM, then SIGKILL,\n" +
+			"and until it has ended the run is shown as stopping.",
 		Example: "  svc run stop 1a2b3c4d\n  svc run stop --all --task CHECKOUT-12",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
@@ -39,16 +39,16 @@ func (a *app) runStop() *cobra.Command {
 		case scoped:
 			return a.stopAll(ctx, c, project, task, host)
 		case all:
-			return usage("say where with --task, --project or --host", "--all needs to know where")
+			return usage("add --task, --project or --host", "--all needs a task, a project or a host")
 		case len(args) == 0:
 			return usage("`svc run list --active` shows them", "no run is named")
 		}
 		return a.stopNamed(ctx, c, args)
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "all that are active where --task, --project or --host says")
-	cmd.Flags().StringVar(&task, "task", "", "what runs at and below this `TASK`")
-	cmd.Flags().StringVarP(&project, "project", "p", "", "what runs in this `PROJECT`")
-	cmd.Flags().StringVar(&host, "host", "", "what runs on this `HOST`")
+	cmd.Flags().BoolVar(&all, "all", false, "all active runs of --task, of --project or on --host")
+	cmd.Flags().StringVar(&task, "task", "", "active runs of this `TASK` and of everything below it")
+	cmd.Flags().StringVarP(&project, "project", "p", "", "active runs of this `PROJECT`")
+	cmd.Flags().StringVar(&host, "host", "", "active runs on this `HOST`")
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "task", taskNames)
 	a.completeFlag(cmd, "host", hostNames)

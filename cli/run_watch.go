@@ -14,9 +14,9 @@ import (
 
 func (a *app) runWatch() *cobra.Command {
 	return a.both(&cobra.Command{
-		Use: "watch RUN", Short: "Wait for a run's end, and exit with it", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Follow a run's events until it has ended, and say how. The exit code is 0 after a success, 5 after any other\n" +
-			"end, and 8 when it had not ended at --timeout. Attempts that are begun again do not count as an end.",
+		Use: "watch RUN", Short: "Wait for the end of a run; the exit code is its outcome", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Wait until a run has ended, and print how. The exit code is 0 after a success, 5 after any other\n" +
+			"end, and 8 when the run has not ended at --timeout. The end of an attempt that is restarted does not count.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			r, err := a.theRun(ctx, c, args[0])
 			if err != nil {

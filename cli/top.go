@@ -20,8 +20,8 @@ func (a *app) topCommand() *cobra.Command {
 	return a.asking(&cobra.Command{
 		Use: "top", Short: "The fleet, live in the terminal", Args: takes(),
 		Long: "Show the fleet live: the runs that need you first, then those that run, with their last line and its age, then the\n" +
-			"hosts. Up and Down choose a run, Enter attaches to it, l shows the end of its log, s stops it, q ends.\n" +
-			"--timeout bounds how long each question to the orchestrator may take.",
+			"hosts. Up and Down choose a run, Enter attaches to it, l shows the end of its log, s stops it, q quits.\n" +
+			"--timeout bounds how long each request to the orchestrator may take.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l := newLive(a, nil)
 			if l == nil {

@@ -47,9 +47,9 @@ func (a *app) providerTest() *cobra.Command {
 	var model string
 	within := trialWithin
 	cmd := &cobra.Command{
-		Use: "test ID", Short: "Give a provider's tool a tiny prompt on this machine", Args: takes("ID"), ValidArgsFunction: a.completes(providerNames),
+		Use: "test ID", Short: "Test a provider's tool on this machine with a tiny prompt", Args: takes("ID"), ValidArgsFunction: a.completes(providerNames),
 		Long: "Start a provider's tool on this machine as a session would, in an empty folder, with the prompt\n" +
-			strconv.Quote(tinyPrompt) + ", and show what came back: whether it is signed in, whether the\n" +
+			strconv.Quote(tinyPrompt) + ", and show the result: whether it is signed in, whether the\n" +
 			"gateway and the model answer, and whether its hooks report. It needs no orchestrator, and costs what the model costs.\n" +
 			"The exit code is 0 when the tool ended with 0 and no hook reported a failure, 1 otherwise.",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ func (a *app) upCommand() *cobra.Command {
 		Short: "Run an orchestrator and a local worker together",
 		Long: "Run an orchestrator and a worker for this machine in one process, on the embedded database.\n" +
 			"This is the quickest way to begin; Ctrl-C ends both and leaves running sessions alive. It listens on 127.0.0.1\n" +
-			"unless it is told otherwise: --bind 0.0.0.0 lets other machines in.",
+			"by default; with --bind 0.0.0.0 other machines can connect.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()

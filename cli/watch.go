@@ -15,7 +15,7 @@ import (
 
 // reading adds the flags of both, and --watch.
 func (a *app) reading(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVarP(&a.repeat, "watch", "w", false, "answer again whenever something changes, until Ctrl-C or --timeout")
+	cmd.Flags().BoolVarP(&a.repeat, "watch", "w", false, "print again whenever something changes, until Ctrl-C or --timeout")
 	return a.both(cmd)
 }
 

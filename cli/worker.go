@@ -46,9 +46,9 @@ func (a *app) workerPrune() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Remove old logs and unused copies of repositories from this host", Args: takes(),
-		Long: "Remove the logs of runs that were over for longer than [worker] log_days, and what else is left of them on this host,\n" +
-			"and copies of repositories that no working copy has needed for as long.\n" +
-			"Only those go whose whole log the orchestrator has acknowledged. A worker does the same by itself once a day.",
+		Long: "Remove the logs and other files of runs that ended more than [worker] log_days ago,\n" +
+			"and mirrors of repositories that no working copy has needed for that time.\n" +
+			"A run's files are removed only if the orchestrator has acknowledged its whole log. A worker does the same once a day.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {
@@ -76,7 +76,7 @@ func (a *app) workerPrune() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would go and remove nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be removed, and remove nothing")
 	return cmd
 }
 

@@ -223,8 +223,8 @@ func (a *app) taskMove() *cobra.Command {
 		}
 		return a.changeTask(ctx, c, args[0], patch, "moved")
 	})
-	cmd.Flags().StringVar(&before, "before", "", "stand directly before this `TASK`")
-	cmd.Flags().StringVar(&after, "after", "", "stand directly after this `TASK`")
+	cmd.Flags().StringVar(&before, "before", "", "put it directly before this `TASK`")
+	cmd.Flags().StringVar(&after, "after", "", "put it directly after this `TASK`")
 	a.completeFlag(cmd, "before", taskNames)
 	a.completeFlag(cmd, "after", taskNames)
 	return a.both(cmd)
@@ -232,7 +232,7 @@ func (a *app) taskMove() *cobra.Command {
 
 func (a *app) taskReparent() *cobra.Command {
 	var root bool
-	cmd := &cobra.Command{Use: "reparent TASK [PARENT]", Short: "Put a work item, and all below it, under another one", Args: takes("TASK", "[PARENT]"), ValidArgsFunction: a.completesUpTo(2, taskNames)}
+	cmd := &cobra.Command{Use: "reparent TASK [PARENT]", Short: "Move a work item, with everything below it, under another one", Args: takes("TASK", "[PARENT]"), ValidArgsFunction: a.completesUpTo(2, taskNames)}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		if root == (len(args) == 2) {
 			return usage("svc task reparent TASK PARENT", "say either the new parent or --root")
@@ -269,7 +269,7 @@ func (a *app) taskDelete() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "and everything below it")
-	cmd.Flags().BoolVar(&detach, "detach", false, "and what others need of it")
+	cmd.Flags().BoolVar(&detach, "detach", false, "and remove the needs of other items for it")
 	addYes(cmd, &yes)
 	return a.asking(cmd)
 }

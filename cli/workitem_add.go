@@ -59,7 +59,7 @@ func (a *app) taskAdd() *cobra.Command {
 		return printDone(a, a.taskView(), w, "made %s %s %q", w.Kind, w.Ref(), w.Title)
 	})
 	cmd.Flags().StringVarP(&project, "project", "p", "", "the `PROJECT` it belongs to (default: that of the current folder, or the only one)")
-	cmd.Flags().StringVar(&parent, "parent", "", "the `TASK` it stands under")
+	cmd.Flags().StringVar(&parent, "parent", "", "its parent `TASK`")
 	cmd.Flags().VarP(newChoice(&kind, string(svc.KindTask), "milestone", "epic", "task", "subtask"), "kind", "k", "`KIND`: milestone, epic, task or subtask")
 	cmd.Flags().StringVarP(&description, "description", "d", "", "what is to be done, in Markdown")
 	cmd.Flags().BoolVar(&auto, "auto-done", false, "it is done when a run of it reports completion")

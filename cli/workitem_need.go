@@ -38,6 +38,6 @@ func (a *app) taskNeed() *cobra.Command {
 		a.out.printf("%s needs %s\n", w.Ref(), other.Ref())
 		return nil
 	})
-	cmd.Flags().BoolVar(&remove, "remove", false, "no longer")
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove the need")
 	return a.asking(cmd)
 }

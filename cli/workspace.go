@@ -257,16 +257,16 @@ func (a *app) workspaceDiscard() *cobra.Command {
 			return a.discard(ctx, c, w, undo)
 		}),
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "it is wanted after all")
+	cmd.Flags().BoolVar(&undo, "undo", false, "undo a discard")
 	return a.both(cmd)
 }
 
 func (a *app) workspaceRestore() *cobra.Command {
 	var host string
 	cmd := &cobra.Command{
-		Use: "restore WORKSPACE --host HOST", Short: "Make a new working copy from what the orchestrator has of another", Args: takes("WORKSPACE"),
-		Long: "Make a new working copy on a host from the newest checkpoint that the orchestrator has of another one, also when that one and its host are gone.\n" +
-			"To go on in it: svc run start TASK --workspace WORKSPACE. The project's setup is run before that.",
+		Use: "restore WORKSPACE --host HOST", Short: "Make a new working copy from the orchestrator's copy of another one", Args: takes("WORKSPACE"),
+		Long: "Make a new working copy on a host from the newest checkpoint that the orchestrator has of another one, even when that one and its host are gone.\n" +
+			"To continue in it: svc run start TASK --workspace WORKSPACE. The project's setup runs before that.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			if host == "" {
 				return usage("name the host: --host HOST", "--host is missing")
@@ -294,8 +294,8 @@ func (a *app) workspaceRemove() *cobra.Command {
 	var tree string
 	cmd := &cobra.Command{
 		Use: "remove WORKSPACE", Short: "Remove a working copy from its host, if nothing is lost by it", Args: takes("WORKSPACE"),
-		Long: "Remove a working copy from its host. Its host makes a last checkpoint and removes the folder only when the orchestrator has that,\n" +
-			"no run and no process is in it, and all of it could be read. There is no force; --tree names exactly what is given up.",
+		Long: "Remove a working copy from its host. The host makes a last checkpoint and removes the folder only when the orchestrator has that,\n" +
+			"no run and no process is in it, and all of it could be read. It cannot be forced; --tree names exactly the state that may be lost.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.theWorkspace(ctx, c, args[0])
 			if err != nil {
@@ -310,6 +310,6 @@ func (a *app) workspaceRemove() *cobra.Command {
 			return printDone(a, a.workspaceView(), w, "removed workspace %s", a.short(w.ID, shortRun))
 		}),
 	}
-	cmd.Flags().StringVar(&tree, "tree", "", "`HASH` of the tree that may be lost, as `svc workspace show` tells it")
+	cmd.Flags().StringVar(&tree, "tree", "", "`HASH` of the tree that may be lost, from `svc workspace show`")
 	return a.both(cmd)
 }

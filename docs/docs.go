@@ -11,7 +11,7 @@ type Topic struct{ Name, About string }
 
 // Topics lists the pages, those first that are asked for first.
 var Topics = []Topic{
-	{"config", "Every setting, its default and where it may be said"},
+	{"config", "Every setting, its default and where it can be set"},
 	{"waiting", "The queue: in which order runs go, and what holds them back"},
 	{"providers", "The catalog of agents, key by key"},
 	{"operations", "Running it: backups, hosts, retention, metrics"},

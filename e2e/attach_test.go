@@ -186,7 +186,7 @@ func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
 
 	holder.types("\x1cd")
 	holder.exits()
-	watcher.sees("it is yours to type now")
+	watcher.sees("you can type now")
 	if err := await(func() (bool, error) {
 		watcher.types("now\r")
 		return strings.Contains(watcher.shown.String(), "said:now:15 60"), nil

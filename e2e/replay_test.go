@@ -12,7 +12,7 @@ func TestAReplayShowsTheRunAndGivesTheTerminalBack(t *testing.T) {
 	for _, keys := range []string{"q", "\x03"} {
 		term := atTerminal(t, d.env, 100, 30, "run", "replay", d.run)
 		term.sees("ready")
-		term.sees("the recording ends here; q leaves")
+		term.sees("the recording ends here; q quits")
 		if !term.isRaw() {
 			t.Error("the terminal is not in raw mode while it plays")
 		}
