@@ -52,10 +52,10 @@ func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (
 	}
 	defer func() { _ = conn.CloseNow() }()
 	t := &attachment{c: c, run: r, screen: s, hostName: a.hostOf(ctx, c, r)}
-	// --timeout bounds the greeting only.
+	// --timeout bounds only the wait for the first frames.
 	held, release := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
-	if err := t.greet(ctx, conn, a); err != nil {
+	if err := t.awaitHolder(ctx, conn, a); err != nil {
 		return a.attachEnd(ctx, c, r, t, err)
 	}
 	defer s.restore() // also after a panic

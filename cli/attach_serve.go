@@ -60,9 +60,9 @@ type attachment struct {
 	waiting    []attachFrame // read before serve began
 }
 
-// greet waits for the first frame that says who is attached or who holds the lease, and tells the user while lines
+// awaitHolder waits for the first frame that says who is attached or who holds the lease, and tells the user while lines
 // can still be printed. A client that may only watch gets no frame about the lease.
-func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) error {
+func (t *attachment) awaitHolder(ctx context.Context, conn *websocket.Conn, a *app) error {
 	t.cols, t.rows = 220, 50
 	for {
 		f, err := readFrame(ctx, conn)
@@ -91,7 +91,7 @@ func (t *attachment) begin(a *app, holder bool) error {
 	if err := t.screen.raw(); err != nil {
 		return err
 	}
-	what, more := "attached to", t.greeting(holder)
+	what, more := "attached to", t.sharing(holder)
 	if !holder {
 		what = "watching"
 	}
@@ -182,7 +182,7 @@ func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-chan attachFrame, <-chan error) {
 	frames, failed := make(chan attachFrame), make(chan error, 2) // room for both goroutines
 	go func() {
-		defer caught(failed)
+		defer sendPanic(failed)
 		for {
 			f, err := readFrame(ctx, conn)
 			if err != nil {
@@ -197,7 +197,7 @@ func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-ch
 		}
 	}()
 	go func() {
-		defer caught(failed)
+		defer sendPanic(failed)
 		tick := time.NewTicker(pingEvery)
 		defer tick.Stop()
 		for {
@@ -218,8 +218,8 @@ func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-ch
 	return frames, failed
 }
 
-// caught sends a panic to serve as an error. serve restores the terminal before the program ends.
-func caught(failed chan<- error) {
+// sendPanic sends a panic to serve as an error. serve restores the terminal before the program ends.
+func sendPanic(failed chan<- error) {
 	if v := recover(); v != nil {
 		failed <- fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 	}

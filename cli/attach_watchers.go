@@ -74,8 +74,8 @@ func watchesOnly(ctx context.Context, c *api.Client) bool {
 	return err == nil && !me.Role.Includes(svc.RoleOperator)
 }
 
-// greeting describes how the session is shared now, as the end of a line that names session and host.
-func (t *attachment) greeting(holder bool) string {
+// sharing describes how the session is shared now, as the end of a line that names session and host.
+func (t *attachment) sharing(holder bool) string {
 	parts := []string{}
 	switch typing := t.list.typing(); {
 	case holder:

@@ -33,7 +33,7 @@ func TestTheFirstLineOfAnAttachmentNamesWhoElseIsThere(t *testing.T) {
 		"a viewer is not the only one": {people: append(watching("ben"), you), viewer: true, want: "nobody is typing; ben watches"},
 	} {
 		at := &attachment{list: watcherList{c.people, c.more}, viewer: c.viewer}
-		if got := at.greeting(at.list.mine()); got != c.want {
+		if got := at.sharing(at.list.mine()); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -12,9 +12,9 @@ func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// confirmHere asks for a confirmation when there is a terminal. Without one it does not ask: a script that calls the
-// command means it.
-func (a *app) confirmHere(yes bool, format string, args ...any) error {
+// confirmOnTerminal asks for a confirmation when there is a terminal. Without one it does not ask: a script that
+// calls the command means it.
+func (a *app) confirmOnTerminal(yes bool, format string, args ...any) error {
 	return a.confirm(yes || !isTerminal(a.in) || !isTerminal(a.err), format, args...)
 }
 

@@ -140,7 +140,7 @@ func (l *live) follow(ctx context.Context) (news <-chan struct{}, stop func()) {
 		}
 		_ = patiently(ctx, func() error {
 			return l.client.Stream(ctx, api.StreamOptions{After: &after}, func(api.Message) error {
-				poke(changed)
+				notifyChange(changed)
 				return nil
 			})
 		})

@@ -25,7 +25,7 @@ import (
 
 // member is an orchestrator that shares its database with others.
 type member struct {
-	office
+	basics
 	id       string
 	registry *store.Registry
 	cluster  *cluster.Member
@@ -40,7 +40,7 @@ type member struct {
 // openMember opens the listeners and registers this orchestrator beside the others. run closes what it opened. After
 // an error the process ends.
 func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *member, err error) {
-	m := &member{office: office{cfg: cfg, log: log}, id: svc.NewID(), files: mirror.NewSource(cfg.RelayDir())}
+	m := &member{basics: basics{cfg: cfg, log: log}, id: svc.NewID(), files: mirror.NewSource(cfg.RelayDir())}
 	if err := m.prepare(a); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (m *member) join(ctx context.Context) (err error) {
 	if m.standby.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log, Counts: &m.counts}); err != nil {
 		return err
 	}
-	if err := m.standby.build(ctx, &m.office, m.id, true); err != nil {
+	if err := m.standby.build(ctx, &m.basics, m.id, true); err != nil {
 		return err
 	}
 	m.cluster.Standby = m.standby.server.Handler()
@@ -140,17 +140,17 @@ func (m *member) run(ctx context.Context) (err error) {
 // lead is one term of this orchestrator as the leader.
 func (m *member) lead(ctx context.Context, serve cluster.Serve) error {
 	var c core
-	if err := m.copying(ctx, func() error { return c.open(ctx, &m.office, m.id) }); err != nil {
+	if err := m.copying(ctx, func() error { return c.open(ctx, &m.basics, m.id) }); err != nil {
 		return err
 	}
-	if err := c.build(ctx, &m.office, m.id, false); err != nil {
+	if err := c.build(ctx, &m.basics, m.id, false); err != nil {
 		return err
 	}
 	c.hub.OnWritten, c.hub.OnRemoved = m.files.Written, m.files.Removed
 	began := time.Now()
 	m.log.Info("this orchestrator leads")
 	c.notify.PublicURL = cmp.Or(m.cfg.Server.PublicURL, localURL(m.cfg, m.addr))
-	err := c.run(ctx, &m.office, func(ctx context.Context) error {
+	err := c.run(ctx, &m.basics, func(ctx context.Context) error {
 		m.leading.Store(&c)
 		stop := serve(c.server.Handler(), c.server.Close)
 		<-ctx.Done()

@@ -25,13 +25,13 @@ import (
 
 // orchestrator is a whole orchestrator, opened and listening.
 type orchestrator struct {
-	office
+	basics
 	core
 	addr net.Addr
 }
 
-// office is the part of an orchestrator that it has whether or not it leads: its settings, secrets and catalog.
-type office struct {
+// basics is the part of an orchestrator that it has whether or not it leads: its settings, secrets and catalog.
+type basics struct {
 	cfg     *config.Config
 	log     *slog.Logger
 	catalog *provider.Registry
@@ -54,14 +54,14 @@ type core struct {
 // openOrchestrator opens everything up to the listener. run closes what it opened; when openOrchestrator fails, it
 // closes that itself.
 func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *orchestrator, err error) {
-	o := &orchestrator{office: office{cfg: cfg, log: log}}
+	o := &orchestrator{basics: basics{cfg: cfg, log: log}}
 	if err := o.prepare(a); err != nil {
 		return nil, err
 	}
-	if err := o.open(ctx, &o.office, ""); err != nil {
+	if err := o.open(ctx, &o.basics, ""); err != nil {
 		return nil, err
 	}
-	if err := o.build(ctx, &o.office, "", false); err != nil {
+	if err := o.build(ctx, &o.basics, "", false); err != nil {
 		return nil, err
 	}
 	if o.addr, err = o.server.Listen(ctx); err != nil {
@@ -72,13 +72,13 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 }
 
 // open opens the database. A member of several orchestrators waits here for its turn to lead.
-func (c *core) open(ctx context.Context, o *office, replica string) (err error) {
+func (c *core) open(ctx context.Context, o *basics, replica string) (err error) {
 	c.store, err = store.Open(ctx, o.cfg.Server.Database, store.Options{Log: o.log, Exclusive: true, Replica: replica, Counts: &o.counts})
 	return err
 }
 
 // build makes the parts that use the database. When it fails, it closes the database.
-func (c *core) build(ctx context.Context, o *office, replica string, standby bool) (err error) {
+func (c *core) build(ctx context.Context, o *basics, replica string, standby bool) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.store.Close())
@@ -120,7 +120,7 @@ func sinksOf(cfg *config.Config) (sinks []svc.Sink) {
 }
 
 // prepare makes what the first start needs: the data dir, the tokens, the signing key and the catalog.
-func (o *office) prepare(a *app) error {
+func (o *basics) prepare(a *app) error {
 	dir := o.cfg.DataDir
 	var warnings []string
 	warn := func(w string) { warnings = append(warnings, w) }
@@ -156,7 +156,7 @@ func (o *office) prepare(a *app) error {
 }
 
 // facts returns what the API reports of the catalog.
-func (o *office) facts() []server.ProviderInfo {
+func (o *basics) facts() []server.ProviderInfo {
 	var out []server.ProviderInfo
 	for _, e := range o.catalog.Current().Entries() {
 		signals := make([]string, len(e.CompletionSignals))
@@ -186,12 +186,12 @@ func (o *orchestrator) untilDrained(ctx context.Context) (context.Context, conte
 // run serves until ctx ends. The listeners close first, then the engine stops, then the database closes: no part is
 // used after it has closed.
 func (o *orchestrator) run(ctx context.Context) error {
-	return o.core.run(ctx, &o.office, o.server.Run)
+	return o.core.run(ctx, &o.basics, o.server.Run)
 }
 
 // run runs the core while serve runs, which ends with ctx or when a part fails. Then the other parts end and the
 // database is closed.
-func (c *core) run(ctx context.Context, o *office, serve func(context.Context) error) (err error) {
+func (c *core) run(ctx context.Context, o *basics, serve func(context.Context) error) (err error) {
 	defer func() { err = errors.Join(err, c.store.Close()) }()
 	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopInner()

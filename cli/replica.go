@@ -62,7 +62,7 @@ func (a *app) replicaDrain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.confirmHere(yes, "Drain replica %s? It ends, and is not started again by svc.", r.ID); err != nil {
+			if err := a.confirmOnTerminal(yes, "Drain replica %s? It ends, and is not started again by svc.", r.ID); err != nil {
 				return err
 			}
 			if r, err = c.DrainReplica(ctx, r.ID); err != nil {

@@ -118,7 +118,7 @@ func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, w
 	if admitted != nil {
 		admitted(r)
 	}
-	begun, why := a.begun(ctx, c, r)
+	begun, why := a.startedOrQueued(ctx, c, r)
 	if wait {
 		a.note("%s run %s with %s%s%s", begun, r.ID, r.Provider, worksWhere(ctx, c, r), why)
 		return a.watch(ctx, c, r.ID)
@@ -129,8 +129,9 @@ func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, w
 	return printDone(a, a.runView(nil), r, "%s run %s with %s%s%s", begun, r.ID, r.Provider, worksWhere(ctx, c, r), why)
 }
 
-// begun describes a run that was just created: "started" when a host can take it, else "queued" with the reason.
-func (a *app) begun(ctx context.Context, c *api.Client, r svc.Run) (word, why string) {
+// startedOrQueued describes a run that was just created: "started" when a host can take it, else "queued" with the
+// reason.
+func (a *app) startedOrQueued(ctx context.Context, c *api.Client, r svc.Run) (word, why string) {
 	if a.output != "table" {
 		return "", "" // the words are printed for people only
 	}
@@ -313,7 +314,7 @@ func (a *app) runRetry() *cobra.Command {
 
 // startedAgain prints a run that was made from another one, and follows it if watch is set.
 func (a *app) startedAgain(ctx context.Context, c *api.Client, r svc.Run, watch bool) error {
-	begun, why := a.begun(ctx, c, r)
+	begun, why := a.startedOrQueued(ctx, c, r)
 	if watch {
 		a.note("%s run %s%s", begun, r.ID, why)
 		return a.watch(ctx, c, r.ID)

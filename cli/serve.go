@@ -23,14 +23,14 @@ func (a *app) serveCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				m.tell(m.addr)
+				m.logAddress(m.addr)
 				return m.run(cmd.Context())
 			}
 			o, err := a.openOrchestrator(cmd.Context(), cfg, log)
 			if err != nil {
 				return err
 			}
-			o.tell(o.addr)
+			o.logAddress(o.addr)
 			ctx, stop := o.untilDrained(cmd.Context())
 			defer stop()
 			return o.run(ctx)
@@ -41,10 +41,10 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// tell logs at which address an orchestrator listens.
-func (o *office) tell(addr net.Addr) {
+// logAddress logs at which address an orchestrator listens.
+func (o *basics) logAddress(addr net.Addr) {
 	o.log.Info("listening", "address", addr.String(), "data_dir", o.cfg.DataDir, "version", Version())
-	if where := beyond(o.cfg.Server); where != "" && !o.cfg.Server.TLS() {
+	if where := reachableFrom(o.cfg.Server); where != "" && !o.cfg.Server.TLS() {
 		o.log.Warn("tokens, keys and screens pass the network unencrypted" + where + "; see [server] tls_cert and bind")
 	}
 	if o.user.Made {

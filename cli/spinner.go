@@ -23,12 +23,12 @@ type spinner struct {
 func (a *app) spin() *spinner {
 	s := &spinner{a: a, done: make(chan struct{})}
 	if isTerminal(a.err) {
-		s.gone.Go(s.turn)
+		s.gone.Go(s.animate)
 	}
 	return s
 }
 
-func (s *spinner) turn() {
+func (s *spinner) animate() {
 	tick := time.NewTicker(120 * time.Millisecond)
 	defer tick.Stop()
 	frames, began := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"), time.Now()

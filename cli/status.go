@@ -27,7 +27,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return a.reading(&cobra.Command{
 		Use: "status", Short: "One screen: server, hosts, what needs you, what runs", Args: takes(),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
-			s, err := a.look(ctx, c)
+			s, err := a.readStatus(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (a *app) statusCommand() *cobra.Command {
 // latestFailed is how many failed runs are shown.
 const latestFailed = 3
 
-func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
+func (a *app) readStatus(ctx context.Context, c *api.Client) (status, error) {
 	s := status{Server: c.BaseURL, Hosts: []svc.Host{}, NeedsYou: []svc.RunSummary{}, Active: []svc.RunSummary{}}
 	hosts, err := collect(c.AllHosts(ctx))
 	if err != nil {

@@ -59,7 +59,7 @@ type lastLine struct {
 const screenLag = 10 * time.Second
 
 func (t *top) read(ctx context.Context) error {
-	s, err := t.live.app.look(ctx, t.client)
+	s, err := t.live.app.readStatus(ctx, t.client)
 	if err != nil {
 		return err
 	}

@@ -78,13 +78,13 @@ func (a *app) up(ctx context.Context, cfg *config.Config, demo bool) error {
 	group.Go(func() error { return o.run(serving) })
 	group.Go(func() error {
 		defer stopServing()
-		return a.beside(ctx, first, demo, log)
+		return a.runLocal(ctx, first, demo, log)
 	})
 	return group.Wait()
 }
 
-// beside runs what belongs to `svc up` besides the orchestrator: the worker, and the screens for the user.
-func (a *app) beside(ctx context.Context, first start, demo bool, log *slog.Logger) error {
+// runLocal runs what belongs to `svc up` besides the orchestrator: the worker, and the screens for the user.
+func (a *app) runLocal(ctx context.Context, first start, demo bool, log *slog.Logger) error {
 	lock, err := rundir.Dir(first.cfg.DataDir).HoldWorkerLock() // no second worker may use this data
 	if err != nil {
 		return workerProblem(first.cfg, err)

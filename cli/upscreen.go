@@ -41,7 +41,7 @@ func (a *app) printStart(s start) {
 	}
 	database, _, _ := strings.Cut(s.cfg.Server.Database, ":")
 	a.out.printf("%s · data %s%s · %s\n", st.bold.Render("svc "+Version()), a.tilde(s.cfg.DataDir), fresh, database)
-	a.out.printf("%s listening on %s%s\n", st.good.Render("✓"), s.url, beyond(s.cfg.Server))
+	a.out.printf("%s listening on %s%s\n", st.good.Render("✓"), s.url, reachableFrom(s.cfg.Server))
 	a.printWorker(s, st)
 	for _, line := range []field{{"gateway", s.gateway}, {"project", s.project}, {"copies", s.copies}} {
 		if line.text != "" {
@@ -57,8 +57,8 @@ func (a *app) printStart(s start) {
 	a.out.printf("  next   %s\n", a.command(s.cfg, s.url)+` task add "Say hello" --run`)
 }
 
-// beyond describes from where else than this machine the orchestrator can be reached; empty: from nowhere.
-func beyond(s config.Server) string {
+// reachableFrom describes from where else than this machine the orchestrator can be reached; empty: from nowhere.
+func reachableFrom(s config.Server) string {
 	if isLoopback(s.Bind) {
 		return ""
 	}

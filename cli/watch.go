@@ -41,10 +41,10 @@ func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Con
 	changed := make(chan struct{}, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		options := api.StreamOptions{After: &after, Lost: func(error) { poke(changed) }}
+		options := api.StreamOptions{After: &after, Lost: func(error) { notifyChange(changed) }}
 		return patiently(ctx, func() error {
 			return c.Stream(ctx, options, func(api.Message) error {
-				poke(changed)
+				notifyChange(changed)
 				return nil
 			})
 		})
@@ -57,8 +57,8 @@ func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Con
 	return err
 }
 
-// poke sends to changed that something happened. At most one such message waits.
-func poke(changed chan<- struct{}) {
+// notifyChange sends to changed that something happened. At most one such message waits.
+func notifyChange(changed chan<- struct{}) {
 	select {
 	case changed <- struct{}{}:
 	default:

@@ -104,7 +104,7 @@ func (r Rules) read(tree fs.FS) (files []file, violations []string, err error) {
 		if err != nil {
 			return err
 		}
-		violations = append(violations, wording(name, source)...)
+		violations = append(violations, metaphorsIn(name, source)...)
 		if lines := bytes.Count(source, []byte("\n")); lines > MaxLines && slices.Contains([]string{".go", ".ts", ".tsx"}, path.Ext(name)) && !generated(source) {
 			violations = append(violations, fmt.Sprintf("%s has %d lines, more than %d", name, lines, MaxLines))
 		}
@@ -204,12 +204,12 @@ func (r Rules) selects(f file) (violations []string) {
 
 // unlisted returns the packages that are not in the table.
 func (r Rules) unlisted(files []file) (violations []string) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, f := range files {
-		if _, ok := r.Packages[f.dir()]; ok || !f.inner || told[f.dir()] {
+		if _, ok := r.Packages[f.dir()]; ok || !f.inner || reported[f.dir()] {
 			continue
 		}
-		told[f.dir()] = true
+		reported[f.dir()] = true
 		violations = append(violations, fmt.Sprintf("%s is not in the table of packages", f.dir()))
 	}
 	return violations

@@ -49,8 +49,8 @@ var metaphors = []metaphor{
 // which have no extension.
 var prose = []string{".go", ".md", ".ts", ".tsx", ".html", ".css", ".sql", ".toml", ".yml", ".sh", ""}
 
-// wording returns the lines of a file that have one of the metaphors.
-func wording(name string, source []byte) (violations []string) {
+// metaphorsIn returns the lines of a file that have one of the metaphors.
+func metaphorsIn(name string, source []byte) (violations []string) {
 	if !slices.Contains(prose, path.Ext(name)) {
 		return nil
 	}

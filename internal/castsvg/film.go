@@ -34,10 +34,10 @@ const (
 	lastStay = 4 * time.Second
 )
 
-// shoot plays a recording on a terminal and records its screens. It shortens pauses to idle.
-func shoot(cast *asciicast.Reader, idle time.Duration) (film, error) {
+// filmOf plays a recording on a terminal and records its screens. It shortens pauses to idle.
+func filmOf(cast *asciicast.Reader, idle time.Duration) (film, error) {
 	terminal := vt10x.New(vt10x.WithSize(cast.Header.Width, cast.Header.Height))
-	f := film{frames: []frame{look(terminal, 0)}}
+	f := film{frames: []frame{screenOf(terminal, 0)}}
 	before, now := time.Duration(-1), time.Duration(0) // in the recording, and in the film, which begins with the first output
 	for {
 		e, err := cast.Next()
@@ -67,7 +67,7 @@ func shoot(cast *asciicast.Reader, idle time.Duration) (film, error) {
 		if err != nil {
 			return f, err
 		}
-		f.add(look(terminal, now))
+		f.add(screenOf(terminal, now))
 	}
 	f.length = f.frames[len(f.frames)-1].at + lastStay
 	return f, nil
@@ -84,7 +84,7 @@ func (f *film) add(next frame) {
 	f.frames = append(f.frames, next)
 }
 
-func look(terminal vt10x.Terminal, at time.Duration) frame {
+func screenOf(terminal vt10x.Terminal, at time.Duration) frame {
 	cols, rows := terminal.Size()
 	f := frame{at: at, rows: make([][]vt10x.Glyph, rows), cursor: place{-1, -1}}
 	for y := range f.rows {

@@ -41,7 +41,7 @@ func render(out io.Writer, path, title string, idle time.Duration) error {
 	if err != nil {
 		return err
 	}
-	f, err := shoot(cast, idle)
+	f, err := filmOf(cast, idle)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func record(t *testing.T) *asciicast.Reader {
 func TestAPictureShowsWhatATerminalShows(t *testing.T) {
 	t.Parallel()
 	const idle = 500 * time.Millisecond
-	f, err := shoot(record(t), idle)
+	f, err := filmOf(record(t), idle)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestARecordingGivesTheSamePictureEachTime(t *testing.T) {
 	t.Parallel()
 	var pictures [2][]byte
 	for i := range pictures {
-		f, err := shoot(record(t), time.Second)
+		f, err := filmOf(record(t), time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestASmallerScreenLosesWhatIsBelow(t *testing.T) {
 [2,"r","20x2"]
 [3,"r","20x6"]
 [4,"o","\r\n5"]`)
-	f, err := shoot(cast, time.Minute)
+	f, err := filmOf(cast, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestASmallerScreenLosesWhatIsBelow(t *testing.T) {
 			t.Errorf("after %d s it shows %q, want %q", at, got, want)
 		}
 	}
-	if _, err := shoot(mustRead(t, `{"version":2,"width":20,"height":4}`+"\n"+`[1,"r","wide"]`), time.Second); err == nil {
+	if _, err := filmOf(mustRead(t, `{"version":2,"width":20,"height":4}`+"\n"+`[1,"r","wide"]`), time.Second); err == nil {
 		t.Error("a size that is none was taken")
 	}
 }
@@ -284,7 +284,7 @@ func glyphs(rows [][]vt10x.Glyph) (all []string) {
 func glyphsOf(styled string) []string {
 	screen := vt10x.New(vt10x.WithSize(cols, rows))
 	_, _ = io.WriteString(screen, strings.ReplaceAll(strings.TrimRight(styled, "\n"), "\n", "\r\n"))
-	return glyphs(look(screen, 0).rows)
+	return glyphs(screenOf(screen, 0).rows)
 }
 
 // terminal starts tmux as a second terminal, and returns a function that writes output to it and returns its screen,

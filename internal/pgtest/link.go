@@ -123,8 +123,8 @@ func (l *Link) serve() {
 		l.mu.Unlock()
 		l.tasks.Go(func() {
 			var ways sync.WaitGroup
-			ways.Go(func() { l.carry(c, near, far, true) })
-			ways.Go(func() { l.carry(c, far, near, false) })
+			ways.Go(func() { l.relay(c, near, far, true) })
+			ways.Go(func() { l.relay(c, far, near, false) })
 			ways.Wait()
 			l.mu.Lock()
 			delete(l.conns, c)
@@ -133,7 +133,7 @@ func (l *Link) serve() {
 	}
 }
 
-func (l *Link) carry(c *linked, from, to net.Conn, up bool) {
+func (l *Link) relay(c *linked, from, to net.Conn, up bool) {
 	defer func() {
 		l.mu.Lock()
 		dead := c.dead

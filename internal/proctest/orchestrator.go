@@ -67,7 +67,7 @@ func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 	l.Write(filepath.Join(dir, "config.toml"), config+o.Config)
 	l.Write(filepath.Join(dir, "providers.toml"), Catalog)
 	p := l.process(o.Name, append([]string{"SVC_DATA_DIR=" + dir}, o.Env...), "serve")
-	l.TB.Cleanup(p.tell)
+	l.TB.Cleanup(p.logTail)
 	return &Orchestrator{Process: p, Dir: dir, Port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }
 
@@ -78,7 +78,7 @@ func NewUp(l *Lab, flags ...string) *Orchestrator {
 	port := FreePort(l.TB)
 	args := append([]string{"up", "--bind", "127.0.0.1", "--port", strconv.Itoa(port)}, flags...)
 	p := l.process("up", []string{"SVC_DATA_DIR=" + dir}, args...)
-	l.TB.Cleanup(p.tell)
+	l.TB.Cleanup(p.logTail)
 	return &Orchestrator{Process: p, Dir: dir, Port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }
 

@@ -136,8 +136,8 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// tell logs the end of the process's log when the test has failed.
-func (p *Process) tell() {
+// logTail logs the end of the process's log when the test has failed.
+func (p *Process) logTail() {
 	if p.lab.TB.Failed() || testing.Testing() && testing.Verbose() && os.Getenv("SVC_TEST_LOGS") != "" {
 		lines := strings.Split(p.Log(), "\n")
 		p.lab.TB.Logf("the end of the log of %s:\n%s", p.name, strings.Join(lines[max(0, len(lines)-60):], "\n"))

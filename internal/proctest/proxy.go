@@ -156,8 +156,8 @@ func (p *Proxy) connect(near net.Conn) {
 	p.conns[c] = true
 	p.mu.Unlock()
 	var ways sync.WaitGroup
-	ways.Go(func() { p.carry(c, 0, near, far) })
-	ways.Go(func() { p.carry(c, 1, far, near) })
+	ways.Go(func() { p.relay(c, 0, near, far) })
+	ways.Go(func() { p.relay(c, 1, far, near) })
 	ways.Wait()
 	c.close()
 	p.mu.Lock()
@@ -165,9 +165,9 @@ func (p *Proxy) connect(near net.Conn) {
 	p.mu.Unlock()
 }
 
-// carry relays the bytes of one direction. The end of one direction closes the connection, unless bytes of that
+// relay copies the bytes of one direction. The end of one direction closes the connection, unless bytes of that
 // direction are lost: then the other end does not learn of it.
-func (p *Proxy) carry(c *proxied, way int, from, to net.Conn) {
+func (p *Proxy) relay(c *proxied, way int, from, to net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)

@@ -72,7 +72,7 @@ func prepareWorker(o *Orchestrator, w WorkerOptions, hostID, token string) *Work
 		w.Server, w.Name, w.Heartbeat, w.StopGrace, w.Config))
 	l.Write(filepath.Join(w.Dir, "providers.toml"), Catalog)
 	p := l.process(w.Name, []string{"SVC_DATA_DIR=" + w.Dir, "SVC_WORKER_TOKEN=" + token}, "worker")
-	l.TB.Cleanup(p.tell)
+	l.TB.Cleanup(p.logTail)
 	return &Worker{Process: p, Name: w.Name, Dir: w.Dir, HostID: hostID, o: o, token: token}
 }
 
