@@ -1,4 +1,4 @@
-# A bare `make` lists the targets; the work is in scripts/.
+# `make` without a target lists the targets; the work is done in scripts/.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,7 +14,7 @@ BENCH    ?= .
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: build ## Build, then run orchestrator, local worker and demo on the embedded database
+up: build ## Build, then run the orchestrator, a local worker and the demo on the embedded database
 	@scripts/install-test-deps tmux
 	@bin/svc up --demo
 
@@ -22,14 +22,14 @@ build: web ## Build the static binary bin/svc
 	@scripts/check-tools go
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X svc/cli.version=$(VERSION)' -o bin/svc ./cmd/svc
 
-web: ## Build the browser app that the binary embeds, when it changed
+web: ## Build the browser app that the binary embeds, if it has changed
 	@scripts/build-web
 
 test: web ## Install what the tests need, then check format, vet, lint and run every test
 	@scripts/install-test-deps
 	@scripts/test
 
-test-long: build ## Run the Go tests with the long ones (soak, crash loops, large fleets), the trial of the page, and Firefox where it is
+test-long: build ## Run the Go tests including the long ones (soak, crash loops, large fleets), the trial of the page, and Firefox if installed
 	@scripts/install-test-deps
 	cd web && npm run --silent e2e:firefox
 	cd web && npm run --silent e2e:trial
@@ -38,7 +38,7 @@ test-long: build ## Run the Go tests with the long ones (soak, crash loops, larg
 test-agents: web ## Run the real agent tools, fetched from npm, through svc (UPDATE=1: results into docs/providers.md)
 	@scripts/test-agents $(if $(UPDATE),-update)
 
-soak: web ## Break everything at random for MINUTES on each database, then judge (DATABASE=sqlite|postgres|members, SEED=n)
+soak: web ## Cause random faults for MINUTES on each database, then check the results (DATABASE=sqlite|postgres|members, SEED=n)
 	@scripts/install-test-deps
 	SVC_SOAK_MINUTES='$(MINUTES)' SVC_SOAK_DATABASE='$(DATABASE)' SVC_SOAK_SEED='$(SEED)' \
 		go test -count=1 -v -timeout 0 -run '^TestSoak$$' ./e2e/soak
@@ -47,27 +47,27 @@ lint: web ## Install golangci-lint when missing and run it
 	@scripts/install-lint
 	.cache/bin/golangci-lint run ./...
 
-bench: web ## Run the benchmarks, with their peers (BENCH=regexp)
+bench: web ## Run the benchmarks and their peers (BENCH=regexp)
 	cd bench && go run . '$(BENCH)'
 
 fuzz: web ## Run each fuzz target for FUZZTIME (default 5m)
 	@scripts/install-test-deps
 	@scripts/fuzz '$(FUZZTIME)'
 
-screenshots: build ## Make docs/screenshots anew: every page in both themes
+screenshots: build ## Remake docs/screenshots: every page in both themes
 	@scripts/install-test-deps
 	@scripts/screenshots
 
-demo-video: build ## Make docs/demo.svg anew: the recording of the demo run, as an animated picture
+demo-video: build ## Remake docs/demo.svg: the recording of the demo run, as an animated picture
 	@scripts/install-test-deps tmux
 	@scripts/demo-video
 
-audit: ## Look for known weaknesses in Go modules and npm packages (needs the network)
+audit: ## Look for known vulnerabilities in Go modules and npm packages (needs the network)
 	@scripts/audit
 
 release: web ## Build reproducible archives, packages, formula and manual pages for linux and darwin, amd64 and arm64, into dist/
 	@scripts/release '$(VERSION)'
 
-clean: ## Remove what was built; keeps installed tools
+clean: ## Remove build results; installed tools stay
 	rm -rf bin dist .cache/web
 	go clean -testcache

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// namedTest is a test that security.md names: a Go function, or a file of a script or of the page's tests.
+// namedTest matches a test that security.md names: a Go function, or a file of a script or of the page's tests.
 var namedTest = regexp.MustCompile("`(Test[A-Z]\\w+|[\\w.]+\\.(?:txtar|spec\\.ts|test\\.tsx))`")
 
 func TestEveryTestOfAnAttackExists(t *testing.T) {
@@ -46,10 +46,10 @@ func TestEveryTestOfAnAttackExists(t *testing.T) {
 	}
 }
 
-// testFunc is the beginning of a test.
+// testFunc matches the beginning of a test function.
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// found takes out the tests of a file.
+// found deletes the tests of a file from missing.
 func found(path string, missing map[string]bool) error {
 	text, err := os.ReadFile(path)
 	for _, m := range testFunc.FindAllSubmatch(text, -1) {

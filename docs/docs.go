@@ -1,4 +1,4 @@
-// Package docs is the manual: the pages of this folder, embedded so that a binary alone can show them.
+// Package docs is the manual: the pages of this folder, embedded so that the binary can show them.
 package docs
 
 import "embed"
@@ -9,7 +9,7 @@ var pages embed.FS
 // Topic is a page that `svc help` shows.
 type Topic struct{ Name, About string }
 
-// Topics lists the pages, those first that are asked for first.
+// Topics lists the pages, the most frequently used first.
 var Topics = []Topic{
 	{"config", "Every setting, its default and where it can be set"},
 	{"waiting", "The queue: in which order runs go, and what holds them back"},
@@ -19,7 +19,7 @@ var Topics = []Topic{
 	{"api", "The HTTP API"},
 }
 
-// Text is the page of a topic.
+// Text returns the page of a topic.
 func (t Topic) Text() string {
 	text, err := pages.ReadFile(t.Name + ".md")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"svc/docs"
 )
 
-// example is a file that the manual shows: its name in a comment, the text in a block.
+// example matches a file that the manual shows: its name is in a comment, its text in a code block.
 var example = regexp.MustCompile("(?s)<!-- (examples/[\\w./]+) -->\n```[a-z]+\n(.*?)```\n")
 
 func TestTheManualShowsTheExamplesAsTheyAre(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTheManualShowsTheExamplesAsTheyAre(t *testing.T) {
 	}
 }
 
-// A balancer without these breaks streams, sockets or sign-in, each in its own quiet way.
+// Without these settings of a balancer, streams, sockets or the sign-in do not work.
 func TestTheBalancersOfTheExampleCarryEverything(t *testing.T) {
 	t.Parallel()
 	for file, needs := range map[string][]string{

@@ -18,7 +18,7 @@ var (
 	block   = regexp.MustCompile("(?sm)^```.*?^```$")
 )
 
-// documents are all pages that people read, by their path from here.
+// documents returns the text of all Markdown pages, by their path relative to this folder.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
@@ -66,7 +66,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are the names by which the headings of a page are linked to.
+// anchors returns the link targets of the headings of a page.
 func anchors(page string) (names []string) {
 	for _, m := range heading.FindAllStringSubmatch(block.ReplaceAllString(page, ""), -1) {
 		names = append(names, strings.Map(func(r rune) rune {
