@@ -54,7 +54,7 @@ type attachment struct {
 	viewer     bool             // this client can never type: its token only allows watching
 	list       watcherList      // the clients that see the session
 	prefix     prefixKey
-	cols, rows int // of the session
+	cols, rows int // the size of the session
 	boxed      bool
 	keyboard   keyReader     // started with the first connection, stopped at the end of the attachment
 	waiting    []attachFrame // read before serve began
@@ -161,7 +161,7 @@ func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 			err = t.frame(ctx, conn, f)
 		case keys, ok := <-t.keyboard.typed:
 			if !ok {
-				return errDetached // the terminal is gone
+				return errDetached // the user's terminal was closed
 			}
 			err = t.keys(ctx, conn, keys, due)
 		case <-due.C:

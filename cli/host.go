@@ -296,7 +296,7 @@ func (a *app) hostDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete HOST", Short: "Delete a host that has no active runs", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
 		Long: "Delete a host that has no active runs. With --force, also delete one that never comes back: its active runs fail with\n" +
-			"host_lost, those with a restart policy start again on another host, and sessions that could not be ended count as ended.",
+			"host_lost, those whose restart policy allows it start again on another host, and sessions that could not be ended count as ended.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			h, err := a.host(ctx, c, args[0])
 			if err != nil {

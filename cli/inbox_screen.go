@@ -113,7 +113,7 @@ func (v *inboxScreen) draw() {
 		a.out.println("nothing needs you")
 	} else {
 		_, rows := size(a.out)
-		room := max(rows-4, 1) // the head, the line below
+		room := max(rows-4, 1) // minus the table's head and the line below
 		first := max(0, min(v.at()-room/2, len(v.items)-room))
 		mark := column[svc.InboxItem]{head: " ", cell: func(i svc.InboxItem) string {
 			if i.Key == v.chosen {

@@ -16,7 +16,7 @@ import (
 type setup struct {
 	Tools   []foundTool   `json:"tools"`
 	Gateway gatewayReport `json:"gateway"`
-	Project *svc.Project  `json:"project"` // of the current folder; null: there is none
+	Project *svc.Project  `json:"project"` // the project of the current folder; null: there is none
 	Made    bool          `json:"made"`    // the project was made just now
 	// NoCopies is why runs of the new project get no working copies. It is empty when they get them, and when the
 	// folder is in no repository.

@@ -83,7 +83,7 @@ func (l *live) run(ctx context.Context, v liveView) error {
 			continue
 		case typed, open := <-keys.typed:
 			if !open {
-				return nil // the terminal is gone
+				return nil // the terminal was closed
 			}
 			leave, err := pressAll(ctx, v, splitKeys(string(typed)))
 			if errors.Is(err, errQuit) {

@@ -51,7 +51,7 @@ func (a *app) runDiff() *cobra.Command {
 				if a.coloured(a.out) {
 					to = &diffColours{to: to}
 				}
-				_, err := io.Copy(&logWriter{to: to, keep: safetext.Plain()}, body) // an agent wrote it
+				_, err := io.Copy(&logWriter{to: to, keep: safetext.Plain()}, body) // without control sequences: an agent wrote the text
 				return err
 			})
 		}),

@@ -18,9 +18,9 @@ func (a *app) runLand() *cobra.Command {
 	var number int
 	cmd := &cobra.Command{
 		Use: "land RUN", Short: "Land a run's work in its repository", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Land the newest checkpoint of a run's working copy in its repository, and print the outcome: as one commit on top of the branch\n" +
-			"that the copy began at, as a merge commit, or as a branch of its own. Exactly that checkpoint is landed: when there is a newer one, or\n" +
-			"something is in conflict, nothing changes. The exit code is 0 when it was landed, 9 when it cannot be, 7 when the host or the\n" +
+		Long: "Land the newest checkpoint of a run's working copy in its repository: as one commit on top of the branch that the copy began at,\n" +
+			"as a merge commit, or as a branch of its own. Exactly that checkpoint is landed: when there is a newer one, or a conflict, nothing\n" +
+			"changes. The command waits for the outcome and prints it. The exit code is 0 when it was landed, 9 when it cannot be, 7 when the host or the\n" +
 			"repository cannot be reached, and 8 when the outcome was not known at --timeout.",
 		Example: "  svc run land 1a2b3c4d\n  svc run land 1a2b3c4d --merge --into release -m \"Add the search\"\n  svc run land 1a2b3c4d --push",
 	}

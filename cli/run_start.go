@@ -58,7 +58,7 @@ func (a *app) runStart() *cobra.Command {
 		Use: "start TASK [-- ARGUMENT…]", Short: "Start an agent on a task", ValidArgsFunction: a.completes(taskNames),
 		Long: "Start an agent on a task. The run is admitted at once and waits for a host;\n" +
 			"everything after -- goes to the agent.\n\n" +
-			"With --all instead of TASK, start a run of every task and subtask of a project that is todo and has no active run.",
+			"With --all instead of TASK, start a run of every task and subtask of a project with the status todo and no active run.",
 		Example: "  svc run start CHECKOUT-12 --provider claude --watch\n  svc run start CHECKOUT-12 --provider demo -- --ask\n" +
 			"  svc run start --all --project checkout --wait",
 	}
@@ -100,7 +100,7 @@ func (a *app) runStart() *cobra.Command {
 		return a.startRun(ctx, c, body, f.watch, nil)
 	})
 	f.add(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "every task of a project that is todo and has no active run")
+	cmd.Flags().BoolVar(&all, "all", false, "every task of a project with the status todo and no active run")
 	cmd.Flags().StringVarP(&project, "project", "p", "", "the `PROJECT` of --all (default: that of the current folder, or the only one)")
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "provider", providerNames)

@@ -41,7 +41,7 @@ func (a *app) startAll(ctx context.Context, c *api.Client, project string, f run
 		return a.printRuns(ctx, c, started)
 	}
 	if len(started) == 0 {
-		a.note("%s has no task that is todo and has no active run", p.Slug)
+		a.note("%s has no task with the status todo and no active run", p.Slug)
 		return nil
 	}
 	a.out.printf("queued %s\n", count(len(started), "run"))

@@ -203,7 +203,7 @@ func runInTerminal(ctx context.Context, cmd *exec.Cmd) (output []byte, err error
 	defer func() { _ = terminal.Close() }()
 	read := make(chan []byte, 1)
 	go func() { read <- lastOutput(terminal) }()
-	group := -cmd.Process.Pid // pty starts a session, and so a group, of its own
+	group := -cmd.Process.Pid // pty starts the program in a session, and so in a process group, of its own
 	end := context.AfterFunc(ctx, func() { _ = syscall.Kill(group, syscall.SIGKILL) })
 	defer end()
 	err = cmd.Wait()

@@ -38,7 +38,7 @@ const (
 func filmOf(cast *asciicast.Reader, idle time.Duration) (film, error) {
 	terminal := vt10x.New(vt10x.WithSize(cast.Header.Width, cast.Header.Height))
 	f := film{frames: []frame{screenOf(terminal, 0)}}
-	before, now := time.Duration(-1), time.Duration(0) // in the recording, and in the film, which begins with the first output
+	before, now := time.Duration(-1), time.Duration(0) // the time in the recording, and in the film, which begins with the first output
 	for {
 		e, err := cast.Next()
 		if errors.Is(err, io.EOF) {

@@ -39,7 +39,7 @@ type server struct {
 	hold   *os.File      // the pipe's end that keeps the server alive
 	keeper *exec.Cmd     // leader of a process group of its own, so that Ctrl-C does not reach it
 	output *output       // the output of the server
-	exited chan struct{} // closed when the keeper is gone, and with it server and directory
+	exited chan struct{} // closed when keeper has ended; then the server has ended and the directory is removed
 }
 
 // settings make the server start quickly and allow many small connection pools. They also reduce its log, because
