@@ -89,10 +89,10 @@ func (a *app) hostOf(ctx context.Context, c *api.Client, r svc.Run) string {
 // attachEnd tells the user how the attachment ended. The terminal must be restored before, so that it can be printed
 // to.
 func (a *app) attachEnd(ctx context.Context, c *api.Client, r svc.Run, t *attachment, err error) error {
-	again := "the run goes on; `" + a.self() + " attach " + shortRun(r.ID) + "` attaches again"
+	again := "the run continues; `" + a.self() + " attach " + shortRun(r.ID) + "` attaches again"
 	switch {
 	case errors.Is(err, errDetached):
-		a.note("detached from %s; it goes on", r.SessionName)
+		a.note("detached from %s; the run continues", r.SessionName)
 		return nil
 	case errors.Is(err, errRunEnded):
 		text := "has ended"
@@ -102,7 +102,7 @@ func (a *app) attachEnd(ctx context.Context, c *api.Client, r svc.Run, t *attach
 		a.note("%s on %s %s", r.SessionName, t.hostName, text)
 		return nil
 	case ctx.Err() != nil:
-		a.note("detached from %s by a signal; it goes on", r.SessionName)
+		a.note("detached from %s by a signal; the run continues", r.SessionName)
 		return exitCode(exitInterrupted)
 	case errors.Is(err, api.ErrUnreachable), websocket.CloseStatus(err) != -1, isBroken(err):
 		return &problem{

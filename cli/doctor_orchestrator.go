@@ -27,7 +27,7 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	out := []checkup{{"orchestrator", fine, url, ""}}
 	if state.trouble != nil {
 		p := a.explain(state.trouble)
-		out = append(out, checkup{"database", broken, p.what, cmp.Or(p.next, "look at the orchestrator's log")})
+		out = append(out, checkup{"database", broken, p.what, cmp.Or(p.next, "check the orchestrator's log")})
 	} else {
 		out = append(out, checkup{"database", fine, "takes writes", ""})
 	}
@@ -166,11 +166,11 @@ func (a *app) checkHost(h svc.Host) checkup {
 	case h.Status == svc.HostDisabled:
 		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
 	case h.Status != svc.HostOnline:
-		return checkup{name, warning, string(h.Status), "look at the machine and its worker"}
+		return checkup{name, warning, string(h.Status), "check the machine and its worker"}
 	case !h.Connected:
-		return checkup{name, warning, a.hostState(h), "start its worker, or look at the network between; it gets no new runs until then"}
+		return checkup{name, warning, a.hostState(h), "start its worker, or check its network; it gets no new runs until then"}
 	case h.Refusing != nil:
-		return checkup{name, broken, "it cannot start runs and takes none for now: " + h.Refusing.Message, "fix that on the machine; it tries again by itself"}
+		return checkup{name, broken, "it cannot start runs and takes none for now: " + h.Refusing.Message, "fix that on the machine; it then tries again automatically"}
 	case h.CatalogError != "":
 		return checkup{name, warning, "its provider catalog has an error, and the last good one is in force: " + h.CatalogError, "correct the file on the machine; it is read again by itself"}
 	case h.ClockAheadMS != nil && clockAhead(h).Abs() > skewLimit:

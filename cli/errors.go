@@ -90,10 +90,10 @@ func (a *app) explain(err error) problem {
 		p.next = "install its CA on this machine or name the CA's file in SSL_CERT_FILE, and use a name that is in the certificate"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		p.what, p.why, p.exit = "the orchestrator at "+a.server()+" does not speak TLS", "it answered in plain HTTP", exitUnreachable
-		p.next = "say http:// instead of https:// with --server or SVC_API_URL"
+		p.next = "use http:// instead of https:// in --server or SVC_API_URL"
 	case a.timeout > 0 && errors.Is(err, context.DeadlineExceeded):
 		p.what = fmt.Sprintf("not done within %s", a.timeout)
-		p.next, p.exit = "give it more time with --timeout, or look at `svc status`", exitPending
+		p.next, p.exit = "use a longer --timeout, or check `svc status`", exitPending
 	case errors.Is(err, api.ErrUnreachable):
 		p.what, p.why = "the orchestrator at "+a.server()+" cannot be reached", afterColon(err, api.ErrUnreachable)
 		p.next = "`svc up` starts one here; --server URL or SVC_API_URL names another"
@@ -115,11 +115,11 @@ func (a *app) explain(err error) problem {
 // causeHints says what to do about each cause that makes the orchestrator unavailable.
 var causeHints = map[svc.Cause]string{
 	svc.CauseDiskFull:            "free space on the disk of the database; nothing is lost, and workers keep what they report",
-	svc.CauseDiskError:           "look at the disk of the database and at the orchestrator's log",
-	svc.CauseDatabaseUnreachable: "look at the database server and the network to it; running agents are not affected",
+	svc.CauseDiskError:           "check the disk of the database and the orchestrator's log",
+	svc.CauseDatabaseUnreachable: "check the database server and the network to it; running agents are not affected",
 	svc.CauseDatabaseBusy:        "try again in a moment",
 	svc.CauseDatabaseReadOnly:    "let the database take writes: its file, its disk or its server is set to read only",
-	svc.CauseDatabaseRefused:     "look at server.database in the orchestrator's settings",
+	svc.CauseDatabaseRefused:     "check server.database in the orchestrator's settings",
 	svc.CauseLostLock:            "use the orchestrator that has taken over",
 }
 
@@ -148,9 +148,9 @@ func (a *app) explainRefusal(e *svc.Error, p *problem) {
 	case svc.CodeActiveRuns:
 		p.next = "`svc run list --active` shows them, `svc run stop RUN` ends one"
 	case svc.CodeUnknownProvider:
-		p.next = "`svc provider list` shows those that there are, `svc provider add PRESET` adds one"
+		p.next = "`svc provider list` lists the existing ones, `svc provider add PRESET` adds one"
 	case svc.CodeRunNotRunning, svc.CodeRunNotActive:
-		p.next = "`svc run show RUN` says how it ended, `svc run continue RUN PROMPT` goes on with its conversation, `svc run retry RUN` starts it again"
+		p.next = "`svc run show RUN` says how it ended, `svc run continue RUN PROMPT` continues its conversation, `svc run retry RUN` starts it again"
 	case svc.CodeHostNotConnected:
 		p.next = "`svc host list` shows when it was last seen"
 	case svc.CodeOutcomeUnknown:

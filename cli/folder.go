@@ -107,7 +107,7 @@ func (a *app) pickProject(ctx context.Context, c *api.Client, ref string) (svc.P
 		slugs = append(slugs, p.Slug)
 	}
 	return svc.Project{}, &problem{
-		what: "there are several projects", why: strings.Join(slugs, ", "), next: "say which one with --project, or stand in the folder of one", exit: exitUsage,
+		what: "there are several projects", why: strings.Join(slugs, ", "), next: "choose one with --project, or run the command in the folder of one", exit: exitUsage,
 	}
 }
 

@@ -55,7 +55,7 @@ func (a *app) askGateway(ctx context.Context, cfg *config.Config) gatewayReport 
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
 		report.Reason = "it does not accept the key of [gateway] api_key"
 		if g.APIKey == "" {
-			report.Reason = "it wants a key, and [gateway] api_key is not set"
+			report.Reason = "it requires a key, and [gateway] api_key is not set"
 		}
 	case res.StatusCode != http.StatusOK:
 		report.Reason = "it answers " + res.Status + " when asked for its models"

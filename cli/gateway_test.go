@@ -20,7 +20,7 @@ func TestTheGatewayIsAskedForItsModels(t *testing.T) {
 		"it answers":          {"k1", 200, `{"data":[{"id":"small"},{"id":"large"}]}`, " answers, with 2 models: small, large"},
 		"many models":         {"k1", 200, `{"data":[{"id":"1"},{"id":"2"},{"id":"3"},{"id":"4"},{"id":"5"},{"id":"6"}]}`, " answers, with 6 models: 1, 2, 3, 4, 5, …"},
 		"another key":         {"old", 200, `{}`, ": it does not accept the key of [gateway] api_key"},
-		"no key":              {"", 200, `{}`, ": it wants a key, and [gateway] api_key is not set"},
+		"no key":              {"", 200, `{}`, ": it requires a key, and [gateway] api_key is not set"},
 		"it has no such path": {"k1", 404, `no`, ": it answers 404 Not Found when asked for its models"},
 		"a page of a proxy":   {"k1", 200, `<html>`, ": its list of models cannot be read"},
 	} {

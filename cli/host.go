@@ -108,7 +108,7 @@ func (a *app) hostFields(h svc.Host) []field {
 		fields = append(fields, field{"what to do", suspectAdvice(h.Name)})
 	}
 	if h.Refusing != nil {
-		fields = append(fields, field{"takes no runs", h.Refusing.Message + "; it looks again " + a.whenExactly(&h.Refusing.Until)})
+		fields = append(fields, field{"takes no runs", h.Refusing.Message + "; it checks again " + a.whenExactly(&h.Refusing.Until)})
 	}
 	if h.CatalogError != "" {
 		fields = append(fields, field{"catalog error", h.CatalogError + "; the last good one is in force"})
@@ -135,7 +135,7 @@ func suspectKey(h svc.Host) string {
 // suspectAdvice says what to do about two workers with one name. Clearing accepts the newer worker, so it is right
 // only when the newer one is to stay.
 func suspectAdvice(host string) string {
-	return "if the host was moved or installed anew: end the old worker, then `svc host clear-suspect " + host + "` accepts the new one; " +
+	return "if the host was moved or reinstalled: end the old worker, then `svc host clear-suspect " + host + "` accepts the new one; " +
 		"if it was copied: end the copy's worker, give it a name of its own with `svc host create`, and then clear it here"
 }
 
@@ -322,7 +322,7 @@ func endedBy(force bool, h svc.Host) string {
 	if !force || h.ActiveRuns == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(" What it has is ended (active runs: %d): they fail with host_lost, and start anew elsewhere if their restart policy says so.", h.ActiveRuns)
+	text := fmt.Sprintf(" Its active runs (%d) fail with host_lost, and start again on another host if their restart policy allows it.", h.ActiveRuns)
 	if h.Status == svc.HostOnline {
 		text += " The host is online: stopping its runs first is the better way."
 	}

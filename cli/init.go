@@ -63,13 +63,13 @@ func (a *app) setUp(ctx context.Context, cfg *config.Config) (s setup, err error
 		return s, err
 	}
 	if len(working(s.Tools)) == 0 {
-		s.Missing = append(s.Missing, "no agent that svc knows is on the PATH; install one, for example: npm install -g @anthropic-ai/claude-code")
+		s.Missing = append(s.Missing, "no supported agent is on the PATH; install one, for example: npm install -g @anthropic-ai/claude-code")
 	}
 	if s.Gateway = a.askGateway(ctx, cfg); s.Gateway.Reason != "" {
 		s.Missing = append(s.Missing, "the gateway "+s.Gateway.URL+" cannot be used: "+s.Gateway.Reason)
 	}
 	if err := a.askWorkerToProbe(); err != nil {
-		a.note("the worker of this machine was not asked to look again: %v", err)
+		a.note("the worker of this machine could not be asked to look again: %v", err)
 	}
 	c, err := a.client()
 	if err == nil {

@@ -50,7 +50,7 @@ func (a *app) notifyTest() *cobra.Command {
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			err := c.TestSink(ctx, args[0])
 			if svc.CodeOf(err) == svc.CodeNotFound {
-				return &problem{what: fmt.Sprintf("there is no sink %q", args[0]), next: "`svc notify list` shows those that there are", exit: exitNotFound, err: err}
+				return &problem{what: fmt.Sprintf("there is no sink %q", args[0]), next: "`svc notify list` lists the existing ones", exit: exitNotFound, err: err}
 			}
 			if err != nil {
 				return err

@@ -231,7 +231,7 @@ func (c *core) boundShutdown(log *slog.Logger, ended <-chan struct{}) {
 	select {
 	case <-ended:
 	case <-time.After(shutdownLimit):
-		log.Warn("the database does not answer; the shutdown goes on without it")
+		log.Warn("the database does not answer; the shutdown continues without it")
 		c.store.Abort()
 	}
 }

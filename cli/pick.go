@@ -61,14 +61,14 @@ func (a *app) onlyTool(list []api.Provider, p svc.Project) (string, error) {
 		return tools[0], nil
 	case len(tools) > 1:
 		return "", &problem{what: "there are several providers", why: strings.Join(tools, ", "),
-			next: "say which with --provider; or for all runs of the project: svc project update " + projectWord(p) + " --provider " + tools[0], exit: exitUsage}
+			next: "choose one with --provider; or for all runs of the project: svc project update " + projectWord(p) + " --provider " + tools[0], exit: exitUsage}
 	case slices.ContainsFunc(list, func(p api.Provider) bool { return p.ID == demoProvider && availableSomewhere(p) }):
 		a.note("no agent is installed on any host, so the demo runs; `svc init` looks for agents and says what is missing")
 		return demoProvider, nil
 	}
 	return "", &problem{
 		what: "no host has any provider", why: "no worker has reported one yet",
-		next: "`svc host list` shows the hosts; or say which with --provider", exit: exitFailed,
+		next: "`svc host list` shows the hosts; or choose a provider with --provider", exit: exitFailed,
 	}
 }
 

@@ -167,7 +167,7 @@ func (a *app) providerDoctor() *cobra.Command {
 				return err
 			}
 			if err := a.askWorkerToProbe(); err != nil {
-				a.note("the worker of this machine was not asked to look again: %v", err)
+				a.note("the worker of this machine could not be asked to look again: %v", err)
 			}
 			shown := findings
 			if !all && len(args) == 0 {
@@ -263,7 +263,7 @@ func (a *app) providerAdd() *cobra.Command {
 			for _, id := range ids {
 				a.out.println(id)
 			}
-			a.note("added to %s; `svc provider doctor %s` looks whether the tool is there", cfg.CatalogPath, ids[0])
+			a.note("added to %s; `svc provider doctor %s` checks whether the tool is installed", cfg.CatalogPath, ids[0])
 			return nil
 		},
 	}

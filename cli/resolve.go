@@ -138,7 +138,7 @@ func ambiguous[T any](noun, ref string, fits []T, of func(T) candidate) error {
 }
 
 func missing(noun, ref string) error {
-	return &problem{what: fmt.Sprintf("there is no %s %q", noun, ref), next: fmt.Sprintf("`svc %s list` shows those that there are", noun), exit: exitNotFound}
+	return &problem{what: fmt.Sprintf("there is no %s %q", noun, ref), next: fmt.Sprintf("`svc %s list` lists the existing ones", noun), exit: exitNotFound}
 }
 
 // orMissing returns the same error as missing when the orchestrator itself has returned "not found".

@@ -51,9 +51,9 @@ func (a *app) runContinue() *cobra.Command {
 func conversationWords(c svc.Conversation) string {
 	switch c.Resumed {
 	case svc.ResumedYes:
-		return c.ID + ", gone on with"
+		return c.ID + ", continued"
 	case svc.ResumedUnknown:
-		return c.ID + ", to be gone on with; the agent has not confirmed it"
+		return c.ID + ", to be continued; the agent has not confirmed it"
 	default:
 		return c.ID
 	}

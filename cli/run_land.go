@@ -41,7 +41,7 @@ func (a *app) runLand() *cobra.Command {
 		}
 		if number == 0 {
 			if body.Checkpoint = w.RelayedCheckpoint; body.Checkpoint == 0 {
-				return &problem{what: "run " + a.short(w.RunID, shortRun) + " has no checkpoint that could be read", next: "`svc workspace show` tells what there is", exit: exitNotFound}
+				return &problem{what: "run " + a.short(w.RunID, shortRun) + " has no checkpoint at the orchestrator", next: "`svc workspace show` shows its state", exit: exitNotFound}
 			}
 			a.note("checkpoint %d: %s; %s run diff %s shows it", body.Checkpoint, changeWords(w), a.self(), a.short(w.RunID, shortRun))
 		}
@@ -100,7 +100,7 @@ func (a *app) notLanded(w svc.Workspace) error {
 	case svc.LandRefused:
 		p.next = "land it as a branch of its own with --push, if the branch is protected"
 	case svc.LandGivenUp:
-		p.next = "look at " + l.Into + " in the repository; `" + a.self() + " run discard " + a.short(w.RunID, shortRun) + " --undo` and a new landing look there first, too"
+		p.next = "check " + l.Into + " in the repository; `" + a.self() + " run discard " + a.short(w.RunID, shortRun) + " --undo` and a new landing check it first, too"
 	case svc.LandNothing:
 		p.next = "nothing is left to do"
 		if w.LandedAgain() {
@@ -109,7 +109,7 @@ func (a *app) notLanded(w svc.Workspace) error {
 	case svc.LandTargetMissing:
 		p.next = "name a branch of the repository with --into"
 	default:
-		p.next = "`" + a.self() + " workspace show " + a.short(w.RunID, shortRun) + "` tells more"
+		p.next = "`" + a.self() + " workspace show " + a.short(w.RunID, shortRun) + "` shows more"
 	}
 	return p
 }

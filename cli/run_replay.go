@@ -171,7 +171,7 @@ func (a *app) replay(ctx context.Context, cast *asciicast.Reader, pace replayPac
 	keys.end()
 	s.restore()
 	if size := cast.Header; cols < size.Width || rows < size.Height {
-		a.note("the recording has %d columns and %d rows, this terminal %d and %d: it may not look as it did", size.Width, size.Height, cols, rows)
+		a.note("the recording has %d columns and %d rows, this terminal has %d and %d: it may look different", size.Width, size.Height, cols, rows)
 	}
 	switch {
 	case errors.Is(err, errLeft):

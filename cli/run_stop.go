@@ -33,9 +33,9 @@ func (a *app) runStop() *cobra.Command {
 		scoped := places > 0
 		switch {
 		case places > 1:
-			return usage("say one of --task, --project and --host", "more than one place is named")
+			return usage("use one of --task, --project and --host", "more than one of --task, --project and --host is used")
 		case scoped && len(args) > 0:
-			return usage("name runs, or a task, a project or a host", "both runs and what they belong to are named")
+			return usage("name runs, or a task, a project or a host", "both runs and a task, a project or a host are named")
 		case scoped:
 			return a.stopAll(ctx, c, project, task, host)
 		case all:

@@ -52,7 +52,7 @@ func (a *app) printTemplate(record any) error {
 	}
 	var b strings.Builder
 	if err := a.template.Execute(&b, fields); err != nil {
-		return usage("--json shows the fields that there are", "the template does not fit: %s", err)
+		return usage("--json shows the existing fields", "the template does not fit: %s", err)
 	}
 	a.out.printf("%s\n", safetext.Lines(b.String()))
 	return a.out.failed

@@ -173,7 +173,7 @@ func (a *app) printGoingOn(e *engine.Engine) {
 	if err != nil || len(runs.Items) == 0 {
 		return
 	}
-	a.out.printf("\nthese runs go on without svc; `svc up` finds them again:\n")
+	a.out.printf("\nthese runs continue without svc; `svc up` finds them again:\n")
 	for _, r := range runs.Items[:min(len(runs.Items), most)] {
 		a.out.printf("  %s  %s  %s\n", shortRun(r.ID), r.Provider, r.TaskTitle)
 	}

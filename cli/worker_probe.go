@@ -59,7 +59,7 @@ func refusedWorker(cfg *config.Config, token config.Token, code svc.Code) error 
 		}
 	case svc.CodeHostNotFound:
 		return &problem{
-			what: "the orchestrator knows no host " + cfg.Worker.HostName + " for this token", why: "a worker cannot make its own host",
+			what: "the orchestrator has no host " + cfg.Worker.HostName + " for this token", why: "a worker cannot make its own host",
 			next: "an operator creates it with: svc host create " + cfg.Worker.HostName + "; --host-name chooses another", exit: exitNotFound,
 		}
 	default:

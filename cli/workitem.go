@@ -211,7 +211,7 @@ func (a *app) taskMove() *cobra.Command {
 	cmd := &cobra.Command{Use: "move TASK", Short: "Move a work item before or after another one", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames)}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		if (before == "") == (after == "") {
-			return usage("svc task move TASK --before TASK", "say either --before or --after")
+			return usage("svc task move TASK --before TASK", "use either --before or --after")
 		}
 		other, err := a.task(ctx, c, before+after)
 		if err != nil {
@@ -235,7 +235,7 @@ func (a *app) taskReparent() *cobra.Command {
 	cmd := &cobra.Command{Use: "reparent TASK [PARENT]", Short: "Move a work item, with everything below it, under another one", Args: takes("TASK", "[PARENT]"), ValidArgsFunction: a.completesUpTo(2, taskNames)}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		if root == (len(args) == 2) {
-			return usage("svc task reparent TASK PARENT", "say either the new parent or --root")
+			return usage("svc task reparent TASK PARENT", "name the new parent, or use --root")
 		}
 		patch := api.PatchWorkItem{ParentID: api.Null[string]()}
 		if !root {

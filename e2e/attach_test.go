@@ -107,7 +107,7 @@ func TestAttachTypesEchoesAndGivesTheTerminalBack(t *testing.T) {
 	if code := term.exits(); code != 0 {
 		t.Errorf("detaching ended with exit code %d, want 0", code)
 	}
-	term.sees("detached from svc-" + d.run[:8] + "; it goes on")
+	term.sees("detached from svc-" + d.run[:8] + "; the run continues")
 	if after := term.modes(); after != before {
 		t.Errorf("the terminal's modes changed:\n before %+v\n after  %+v", before, after)
 	}

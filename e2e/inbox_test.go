@@ -47,9 +47,9 @@ func TestTheInboxIsLiveAndItsKeysWork(t *testing.T) {
 	term.types("\r")
 	term.sees("detach: Ctrl-\\ d")
 	term.types("\x1cd")
-	term.sees("it goes on")
+	term.sees("the run continues")
 	if err := await(func() (bool, error) {
-		_, after, _ := cutLast(term.shown.String(), "it goes on")
+		_, after, _ := cutLast(term.shown.String(), "the run continues")
 		return strings.Contains(after, "d dismiss"), nil
 	}); err != nil {
 		t.Fatalf("the view did not come back: %v\n%q", err, term.shown)

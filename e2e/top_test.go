@@ -38,7 +38,7 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 	term.types("hello from top\r")
 	term.sees("said:hello from top:")
 	term.types("\x1cd")
-	term.sees("it goes on")
+	term.sees("the run continues")
 	back := func(from string) {
 		t.Helper()
 		if err := await(func() (bool, error) {
@@ -48,7 +48,7 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 			t.Fatalf("the view did not come back: %v\n%q", err, term.shown)
 		}
 	}
-	back("it goes on")
+	back("the run continues")
 
 	term.types("l")
 	term.sees("Enter goes back")
