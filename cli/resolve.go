@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -139,6 +140,12 @@ func ambiguous[T any](noun, ref string, fits []T, of func(T) candidate) error {
 
 func missing(noun, ref string) error {
 	return &problem{what: fmt.Sprintf("there is no %s %q", noun, ref), next: fmt.Sprintf("`svc %s list` lists the existing ones", noun), exit: exitNotFound}
+}
+
+// isNotFound reports whether the error is one of missing.
+func isNotFound(err error) bool {
+	var known *problem
+	return errors.As(err, &known) && known.exit == exitNotFound
 }
 
 // orMissing returns the same error as missing when the orchestrator itself has returned "not found".

@@ -96,7 +96,7 @@ func (a *app) printStatus(s status) {
 		byID[h.ID] = h
 	}
 	var words []string
-	for _, word := range []string{"offline", "suspect", "disabled", "registered", "online"} {
+	for _, word := range []string{"offline", "suspect", "cooling down", "disabled", "registered", "online"} {
 		if counts[word] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", counts[word], word))
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -192,17 +191,15 @@ func (a *app) theWorkspace(ctx context.Context, c *api.Client, ref string) (svc.
 			return w, err
 		}
 	} else if len(ref) >= 4 {
-		for w, err := range c.AllWorkspaces(ctx, svc.WorkspaceFilter{}) {
-			if err != nil {
-				return w, err
-			}
-			if strings.HasPrefix(w.ID, ref) {
-				return w, nil
-			}
+		w, err := find(ref, "workspace", c.AllWorkspaces(ctx, svc.WorkspaceFilter{}), func(w svc.Workspace) candidate {
+			return candidate{w.ID, "", fmt.Sprintf("%s, %s", w.Branch, w.State)}
+		})
+		if !isNotFound(err) {
+			return w, err
 		}
 	}
 	r, err := a.theRun(ctx, c, ref)
-	if known := (*problem)(nil); errors.As(err, &known) && known.exit == exitNotFound {
+	if isNotFound(err) {
 		return svc.Workspace{}, &problem{what: fmt.Sprintf("there is no workspace %q", ref), next: "`svc workspace list` shows them", exit: exitNotFound}
 	}
 	if err != nil {
