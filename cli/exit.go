@@ -51,7 +51,7 @@ func exitOf(code svc.Code) int {
 		svc.CodeRunNotRunning, svc.CodeRunNotPending, svc.CodeNeeded, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt, svc.CodeWorkspaceNotSafe, svc.CodeWorkspaceBusy,
 		svc.CodeChangeMoved, svc.CodeNoTurns, svc.CodeNeedsInput, svc.CodeNoConversation:
 		return exitConflict
-	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeOutcomeUnknown, svc.CodeSinkFailed:
+	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeReplicaUnreachable, svc.CodeOutcomeUnknown, svc.CodeSinkFailed:
 		return exitUnreachable
 	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodePromptTooLong, svc.CodeTooLarge,
 		svc.CodeNeedInOwnLine, svc.CodeNeedCycle:
