@@ -47,7 +47,7 @@ func (r Repo) EditTree(ctx context.Context, tree string, edits []Edit) (string, 
 			return "", fmt.Errorf("edit tree: %.100q is no path of a tree", e.Path)
 		}
 	}
-	e := treeEditor{r, FormatOf(tree)}
+	e := treeEditor{r, FormatOf(tree), map[string][]byte{}}
 	if err := e.unpack(ctx, tree, edits); err != nil {
 		return "", fmt.Errorf("edit tree: %w", err)
 	}
@@ -72,8 +72,9 @@ func pathOfTree(name string) bool {
 }
 
 type treeEditor struct {
-	r      Repo
-	format Format
+	r        Repo
+	format   Format
+	unpacked map[string][]byte // trees that were in a pack, by name
 }
 
 // treeEntry is a line of a tree.
@@ -164,11 +165,14 @@ func (e treeEditor) size() int {
 	return 20
 }
 
-// read returns the entries of a tree that is a file of its own. The error is fs.ErrNotExist when it is not.
+// read returns the entries of a tree that is a file of its own, or was unpacked. The error is fs.ErrNotExist when it is not.
 func (e treeEditor) read(oid string) ([]treeEntry, error) {
-	content, err := e.r.loose(oid, "tree")
-	if err != nil {
-		return nil, err
+	content, known := e.unpacked[oid]
+	if !known {
+		var err error
+		if content, err = e.r.loose(oid, "tree"); err != nil {
+			return nil, err
+		}
 	}
 	var entries []treeEntry
 	for len(content) > 0 {
@@ -218,7 +222,8 @@ func (e treeEditor) unpack(ctx context.Context, tree string, edits []Edit) error
 		return nil
 	}
 	return e.r.catTrees(ctx, tree, packed, func(content []byte) error {
-		_, err := e.r.putObject(e.format, "tree", string(content))
+		oid, err := e.r.putObject(e.format, "tree", string(content))
+		e.unpacked[oid] = content
 		return err
 	})
 }

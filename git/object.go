@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -67,6 +68,12 @@ func plainName(name string) string {
 	return ends.Replace(strings.TrimFunc(name, around))
 }
 
+// compressors are used again: a new one allocates more than the objects have. The level is that of git for such objects.
+var compressors = sync.Pool{New: func() any {
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is one
+	return z
+}}
+
 // putObject stores an object as a file of its own and answers its name. Like the objects of [Program] it survives a power cut once the
 // caller has synced a file after it.
 func (r Repo) putObject(format Format, kind, content string) (oid string, err error) {
@@ -83,12 +90,11 @@ func (r Repo) putObject(format Format, kind, content string) (oid string, err er
 		return oid, nil
 	}
 	var packed bytes.Buffer
-	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed) // as git stores such objects
-	if err == nil {
-		_, err = z.Write(raw)
-		err = errors.Join(err, z.Close())
-	}
-	if err == nil {
+	z, _ := compressors.Get().(*zlib.Writer)
+	defer compressors.Put(z)
+	z.Reset(&packed)
+	_, err = z.Write(raw)
+	if err = errors.Join(err, z.Close()); err == nil {
 		err = r.putFile(path, packed.Bytes())
 	}
 	if err != nil {
@@ -110,9 +116,18 @@ func (r Repo) putFile(path string, data []byte) error {
 	if err == nil {
 		err = f.Chmod(0o400)
 	}
-	if err == nil {
-		err = writeOut(f)
+	switch {
+	case err != nil:
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	case r.gathered != nil:
+		return r.gathered.put(f, path)
 	}
+	return finishObject(f, path)
+}
+
+// finishObject hands an object's content to the disk, and then gives it its name.
+func finishObject(f *os.File, path string) error {
+	err := writeOut(f)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -18,6 +18,7 @@ type Repo struct {
 	Dir string
 	// borrowed are objects folders of others that are read besides the repository's own.
 	borrowed []string
+	gathered *Gathered // takes new objects; nil: each is stored by itself
 }
 
 // Format is how a repository names its objects.

@@ -93,7 +93,8 @@ func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool,
 		return false, err
 	}
 	defer h.answerPipes(ctx, *r)()
-	private := h.private(h.Git, r.ID)
+	private, objects := h.private(h.Git, r.ID).Gather()
+	defer func() { err = errors.Join(err, objects.Close()) }()
 	tree := h.tree(private, *r)
 	if err := h.copyExcludes(*r); err != nil {
 		return false, err
@@ -122,7 +123,10 @@ func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool,
 		}
 		r.Newest = next
 	}
-	// Recorded, then named: a checkpoint without its ref is found by its record (Export names it again).
+	// Stored, then recorded, then named: a checkpoint without its ref is found by its record (Export names it again).
+	if err := objects.Flush(); err != nil {
+		return false, err
+	}
 	if err := h.write(*r); err != nil {
 		return false, err
 	}
