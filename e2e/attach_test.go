@@ -10,8 +10,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// desk is an orchestrator with a worker, and one run of a shell that a person
-// can attach to.
+// desk is an orchestrator with a worker, and one run of a shell to which a test
+// attaches.
 type desk struct {
 	*testing.T
 	lab *lab
@@ -20,8 +20,8 @@ type desk struct {
 	run string
 }
 
-// echoing is a provider that says back what it reads and how large its terminal
-// is, and survives Ctrl-C by telling of it.
+// echoing is a catalog with a provider that prints each line that it reads, and
+// the size of its terminal. On SIGINT it prints a line and continues.
 const echoing = `
 [providers.echo]
 bin = "sh"
@@ -57,7 +57,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// svc calls a command that must succeed, and gives its answer.
+// svc runs a command that must succeed, and returns its standard output.
 func (d *desk) svc(args ...string) string {
 	d.Helper()
 	cmd := exec.Command("svc", args...)
@@ -124,8 +124,9 @@ func TestAttachLetsThePrefixThroughWhenNothingFollows(t *testing.T) {
 	d := newDesk(t)
 	term := d.attach(100, 30)
 	term.sees("ready")
-	// The session's own terminal is in cooked mode: its line discipline takes the
-	// prefix as the quit key, which ends the shell. So it must arrive.
+	// The session's own terminal is in cooked mode: its line discipline interprets
+	// the prefix as the quit key, which ends the shell. The end of the run
+	// therefore proves that the prefix arrived.
 	term.types("\x1c")
 	term.sees("on desk failed")
 	if code := term.exits(); code != 0 {

@@ -17,12 +17,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// certificate makes a CA of our own, and a certificate of it for 127.0.0.1:
+// certificate creates a test CA, and a server certificate for 127.0.0.1 that is signed by it:
 //
 //	certificate
 //
-// They are in ca.pem, cert.pem and key.pem from then on, and worker-cert.pem and worker-key.pem are a
-// worker's.
+// It writes ca.pem, cert.pem and key.pem, and for a worker worker-cert.pem and worker-key.pem.
 func certificate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: certificate")
@@ -66,7 +65,7 @@ func makeCertificate(dir string) error {
 		writePEM(filepath.Join(dir, "key.pem"), "EC PRIVATE KEY", key))
 }
 
-// signed makes a certificate and its key. Without a parent it signs itself.
+// signed creates a certificate and its key. Without a parent the certificate is self-signed.
 func signed(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 var indexed = regexp.MustCompile("(?m)^\\| \\[`svc ([a-z -]+)`\\]")
 
-// Every command of the manual has a script of its name, in which it does its
-// work and in which it is refused with an exit code.
+// Every command of the manual has a script of the same name. The script must
+// contain a call that succeeds, and a call that fails with an exit code.
 func TestEveryCommandHasAScriptWithItsErrors(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile(filepath.Join("..", "docs", "cli.md"))

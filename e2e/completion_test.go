@@ -8,8 +8,8 @@ import (
 	"svc/internal/needtest"
 )
 
-// completers ask a real shell what it would offer for a line. The line ends
-// where the person pressed Tab.
+// completers are scripts that print what a real shell completes for a line. The
+// line ends where Tab is pressed.
 var completers = map[string]struct{ program, script string }{
 	"bash": {"bash", `
 		source <(svc completion bash)
@@ -62,7 +62,8 @@ func TestShellsCompleteLiveNames(t *testing.T) {
 	}
 }
 
-// offers says whether one of the lines is a name, whatever is said about it.
+// offers reports whether one of the lines is the name, with or without a
+// description after it.
 func offers(out, name string) bool {
 	for line := range strings.Lines(out) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")

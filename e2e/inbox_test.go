@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A person sees what needs them as it happens, looks at the run, answers it, dismisses a failure and leaves.
+// In the inbox, a person sees new entries without a key press, dismisses a failure, attaches to a run, answers it and quits.
 func TestTheInboxIsLiveAndItsKeysWork(t *testing.T) {
 	t.Parallel()
 	l := newLab(t.TempDir())
@@ -33,7 +33,7 @@ func TestTheInboxIsLiveAndItsKeysWork(t *testing.T) {
 	term.types("a")
 	term.sees("nothing was asked")
 
-	// What is asked meanwhile comes by itself, on top; the chosen entry stays chosen.
+	// A new question appears at the top without a key press; the selected entry stays selected.
 	ask := d.svc("task", "add", "Ask", "-o", "name")
 	run := d.svc("run", "start", ask, "--provider", "demo", "-o", "name", "--", "--delay", "10ms", "--ask")
 	term.sees("needs input: ")

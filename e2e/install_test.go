@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// release is a folder like that of make release, with a binary that only tells its version.
+// release creates a folder like that of make release. Its svc is a script that only prints its version.
 func release(t *testing.T) (dir, archive string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -132,7 +132,7 @@ func TestABuildSaysWhichToolIsMissingOrTooOld(t *testing.T) {
 	}
 }
 
-// The formula has the archive and the checksum of each machine, from where the release is.
+// The formula has the archive and the checksum for each platform, with addresses under RELEASE_URL.
 func TestTheFormulaNamesEveryArchive(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

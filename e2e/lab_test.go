@@ -17,15 +17,16 @@ import (
 	"svc/internal/textbuffer"
 )
 
-// patience bounds every wait of these tests. It is long because the machine may
-// be busy, and costs nothing when all is well.
+// patience is the limit of every wait in these tests. It is long because the
+// machine may be busy. A test that passes does not wait that long.
 const patience = 2 * time.Minute
 
-// await looks again and again until something is so.
+// await polls a condition until it is true, returns an error, or patience has
+// passed.
 func await(is func() (bool, error)) error {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	look := time.NewTicker(100 * time.Millisecond) // each look may be a program that starts
+	look := time.NewTicker(100 * time.Millisecond) // the condition may start a program
 	defer look.Stop()
 	for {
 		ok, err := is()
@@ -40,15 +41,15 @@ func await(is func() (bool, error)) error {
 	}
 }
 
-// noSleep is for programs that are built with the race detector: each would
-// otherwise wait a second before it ends.
+// noSleep is for programs that are built with the race detector. Without it,
+// each of them sleeps for a second before it exits.
 const noSleep = "GORACE=atexit_sleep_ms=0"
 
-// lab is a place with a data directory and a home of its own. Whatever was
-// started in it ends with it, sessions too.
+// lab is a folder with its own data directory and home. close ends all
+// processes and sessions that were started in it.
 type lab struct {
 	dir     string
-	runtime string // of sockets, whose paths must be short
+	runtime string // folder of the sockets, whose paths must be short
 	running []*process
 }
 
@@ -73,11 +74,11 @@ func (l *lab) close() {
 	for i := len(l.running) - 1; i >= 0; i-- {
 		_ = l.running[i].end(syscall.SIGINT)
 	}
-	_ = l.endSessions() // what is left then fails the removal of the directory
+	_ = l.endSessions() // a process that remains makes the removal of the directory fail
 	_ = os.RemoveAll(l.runtime)
 }
 
-// endSessions ends all sessions with everything in them.
+// endSessions ends all sessions and all processes in them.
 func (l *lab) endSessions() error {
 	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*", "*")) // the pattern is well formed
 	for _, socket := range sockets {
@@ -88,10 +89,10 @@ func (l *lab) endSessions() error {
 	return await(l.noneLeft)
 }
 
-// lose ends a worker and all of its sessions as a machine does that loses its power.
+// lose kills a worker and all of its sessions, as a power failure does.
 func (l *lab) lose(verb string) (*process, error) {
 	p, err := l.end(verb, func(p *process) error {
-		_ = p.end(os.Kill) // it did not end well, as it should
+		_ = p.end(os.Kill) // the error is expected: the process was killed
 		return nil
 	})
 	if err != nil {
@@ -100,9 +101,10 @@ func (l *lab) lose(verb string) (*process, error) {
 	return p, l.endSessions()
 }
 
-// noneLeft ends the wrappers of sessions, which would wait for a worker to come
-// back, and what runs in them, and says whether all are gone. They are known by
-// their launch file, or by the folder of their attempt in the environment.
+// noneLeft kills the wrappers of sessions, which would otherwise wait for a
+// worker to return, and the programs in them. It reports whether none was left.
+// They are recognised by their launch file, or by the attempt's folder in their
+// environment.
 func (l *lab) noneLeft() (bool, error) {
 	out, err := exec.Command("ps", "-axo", "pid=,args=").Output()
 	if err != nil {
@@ -112,8 +114,8 @@ func (l *lab) noneLeft() (bool, error) {
 	for line := range strings.Lines(string(out)) {
 		pid, args, _ := strings.Cut(strings.TrimSpace(line), " ")
 		inSession := strings.Contains(args, " exec run ") || strings.Contains(args, " exec sink ")
-		environ, _ := os.ReadFile("/proc/" + pid + "/environ") // it may have ended, or there is no such file here
-		// Another's folder may begin with the same letters, so the slash belongs to it.
+		environ, _ := os.ReadFile("/proc/" + pid + "/environ") // it may have ended, or the system has no such file
+		// The slash is needed: another lab's folder may have this name as a prefix.
 		if !(inSession && strings.Contains(args, l.dir+"/")) && !bytes.Contains(environ, []byte("SVC_RUN_DIR="+l.dir+"/")) {
 			continue
 		}
@@ -125,15 +127,15 @@ func (l *lab) noneLeft() (bool, error) {
 	return gone, nil
 }
 
-// process is a svc that runs beside the test.
+// process is an svc process that the test started in the background.
 type process struct {
 	verb   string
 	cmd    *exec.Cmd
-	url    string // of an orchestrator
+	url    string // of the API; empty for a worker
 	stdout *textbuffer.Buffer
 	stderr *textbuffer.Buffer
 	ended  chan struct{}
-	err    error // once ended
+	err    error // of Wait; valid after ended is closed
 }
 
 var (
@@ -146,7 +148,7 @@ func (l *lab) start(env []string, verb string, args ...string) (*process, error)
 	return l.startIn(l.dir, env, verb, args...)
 }
 
-// startIn is start in a folder of its own.
+// startIn is start with a given working directory.
 func (l *lab) startIn(dir string, env []string, verb string, args ...string) (*process, error) {
 	flags := []string{verb}
 	if verb != "worker" && !strings.Contains(strings.Join(env, " "), "SVC_PORT=") {
@@ -157,7 +159,7 @@ func (l *lab) startIn(dir string, env []string, verb string, args ...string) (*p
 	return l.run(env, verb, cmd)
 }
 
-// run is start with a command of its own.
+// run is start with a given command.
 func (l *lab) run(env []string, verb string, cmd *exec.Cmd) (*process, error) {
 	p := &process{verb: verb, cmd: cmd, stdout: &textbuffer.Buffer{}, stderr: &textbuffer.Buffer{}, ended: make(chan struct{})}
 	p.cmd.Env = env
@@ -204,13 +206,14 @@ func (p *process) ready() bool {
 	}
 }
 
-// end sends a signal and waits for the end.
+// end sends a signal and waits until the process has ended.
 func (p *process) end(s os.Signal) error {
 	_ = p.cmd.Process.Signal(s) // it may have ended already
 	return p.wait()
 }
 
-// wait is for its end.
+// wait waits until the process has ended, and returns its error. It kills the
+// process after patience.
 func (p *process) wait() error {
 	select {
 	case <-p.ended:

@@ -21,9 +21,9 @@ import (
 	"svc/internal/textbuffer"
 )
 
-// proxies make the whole configuration of a proxy of the snippet in the
-// operator's manual: with our addresses and files, and where the program may
-// write.
+// proxies build a proxy's complete configuration from the snippet in the
+// operator's manual. They insert the test's addresses, its files and a folder
+// for temporary files.
 var proxies = map[string]func(snippet string, p proxied) (config string, args []string){
 	"nginx": func(snippet string, p proxied) (string, []string) {
 		snippet = strings.NewReplacer("listen 443 ", "listen "+p.listen+" ", "127.0.0.1:7898", p.upstream,
@@ -43,10 +43,11 @@ var proxies = map[string]func(snippet string, p proxied) (config string, args []
 	},
 }
 
-// proxied is where a proxy listens, what it leads to, and where its files are.
+// proxied has the folder of a proxy's files, the address on which the proxy
+// listens, and the address to which it forwards.
 type proxied struct{ dir, listen, upstream string }
 
-// snippet is a code block of a language in the operator's manual.
+// snippet returns the first code block of a language in the operator's manual.
 func snippet(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
@@ -78,8 +79,8 @@ type site struct {
 	ca     string
 }
 
-// behind starts an orchestrator, and a proxy before it. From then on everybody
-// speaks to the proxy.
+// behind starts an orchestrator, and a proxy in front of it. The commands and
+// workers of the site then connect to the proxy.
 func behind(t *testing.T, name, program string) site {
 	t.Helper()
 	l := newLab(t.TempDir())
@@ -107,7 +108,7 @@ func behind(t *testing.T, name, program string) site {
 	return s
 }
 
-// startProxy waits until it lets a request through.
+// startProxy starts the proxy and waits until it forwards a request.
 func (s site) startProxy(cmd *exec.Cmd) {
 	s.Helper()
 	said := &textbuffer.Buffer{}
@@ -142,7 +143,7 @@ func (s site) startProxy(cmd *exec.Cmd) {
 	}
 }
 
-// lets says whether the proxy lets a request through.
+// lets reports whether a request through the proxy succeeds.
 func (s site) lets(path string) bool {
 	s.Helper()
 	res, err := s.client().Get(s.origin + path)
@@ -153,7 +154,7 @@ func (s site) lets(path string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// client trusts our CA.
+// client returns an HTTP client that trusts the test CA.
 func (s site) client() *http.Client {
 	s.Helper()
 	text, err := os.ReadFile(s.ca)
@@ -170,10 +171,10 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprintf("127.0.0.1:%d", proctest.FreePort(t))
 }
 
-// carries goes through everything that a proxy can get wrong.
+// carries checks each kind of connection that a proxy can break.
 func carries(t *testing.T, s site) {
 	t.Helper()
-	// A worker joins through it.
+	// A worker joins through the proxy.
 	join := s.svc("host", "create", "far")
 	if !strings.Contains(join, " --server "+s.origin+" ") {
 		t.Errorf("the command to join is %q", join)
@@ -183,17 +184,17 @@ func carries(t *testing.T, s site) {
 		t.Fatal(err)
 	}
 
-	// Events come while the stream is open.
+	// Events arrive while the stream is open.
 	events := atTerminal(t, s.env, 200, 50, "events", "-f", "--since", "0")
 	s.svc("project", "create", "Unbuffered")
 	events.sees("name=Unbuffered")
 
-	// So does a log, while the agent waits for an answer.
+	// A followed log arrives while the agent waits for an answer.
 	run := s.svc("task", "add", "Ask", "--run", "--provider", "demo", "--arg", "--delay", "--arg", "10ms", "--arg", "--ask", "-o", "name")
 	log := atTerminal(t, s.env, 200, 50, "run", "logs", "-f", run)
 	log.sees("May I go on")
 
-	// A page's socket is upgraded: the proxy tells whose host it is.
+	// The page's socket is upgraded. The orchestrator compares its Origin with the Host header, so the proxy must forward that header.
 	token, err := os.ReadFile(s.lab.dir + "/data/token")
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +203,7 @@ func carries(t *testing.T, s site) {
 	defer cancel()
 	address := s.origin + "/api/v1/runs/" + run + "/pane/ws?token=" + url.QueryEscape(strings.TrimSpace(string(token)))
 	client := s.client()
-	client.Timeout = 0 // a socket has no end of its own
+	client.Timeout = 0 // a socket stays open without a limit
 	pane, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Origin": {s.origin}}})
 	if err != nil {
 		t.Fatalf("the page's socket: %v", err)
@@ -213,7 +214,7 @@ func carries(t *testing.T, s site) {
 		t.Errorf("the page's socket says %q, %v", text, err)
 	}
 
-	// A person takes over the terminal and answers.
+	// A person attaches to the terminal and answers.
 	desk := atTerminal(t, s.env, 200, 50, "attach", run)
 	desk.sees("May I go on")
 	desk.types("\r")

@@ -14,18 +14,19 @@ import (
 	"svc/internal/textbuffer"
 )
 
-// terminal is a person at a terminal who has called svc.
+// terminal is an svc command on a pseudo-terminal, and the person's side of
+// that terminal.
 type terminal struct {
 	*testing.T
 	tty   *os.File // the person's side
-	line  *os.File // the program's side, kept open to look at its modes
+	line  *os.File // the program's side, kept open to read its modes
 	cmd   *exec.Cmd
 	shown *textbuffer.Buffer
 	ended chan struct{}
 	fresh unix.Termios // the terminal's settings before svc was called
 }
 
-// atTerminal runs svc on a terminal of its own.
+// atTerminal starts svc on a new pseudo-terminal.
 func atTerminal(t *testing.T, env []string, cols, rows uint16, args ...string) *terminal {
 	t.Helper()
 	tty, line, err := pty.Open()
@@ -49,7 +50,7 @@ func atTerminal(t *testing.T, env []string, cols, rows uint16, args ...string) *
 		_, _ = io.Copy(term.shown, tty) // it ends when the terminal is closed
 	}()
 	go func() {
-		_ = term.cmd.Wait() // the exit code is asked for by those who want it
+		_ = term.cmd.Wait() // a test reads the exit code with exits
 		close(term.ended)
 	}()
 	t.Cleanup(func() {
@@ -62,7 +63,7 @@ func atTerminal(t *testing.T, env []string, cols, rows uint16, args ...string) *
 	return term
 }
 
-// types presses keys.
+// types writes keys to the terminal.
 func (t *terminal) types(keys string) {
 	t.Helper()
 	if _, err := t.tty.WriteString(keys); err != nil {
@@ -70,7 +71,7 @@ func (t *terminal) types(keys string) {
 	}
 }
 
-// sees waits until the terminal has shown a text.
+// sees waits until svc has written a text to the terminal.
 func (t *terminal) sees(text string) {
 	t.Helper()
 	if err := await(func() (bool, error) { return strings.Contains(t.shown.String(), text), nil }); err != nil {
@@ -78,10 +79,10 @@ func (t *terminal) sees(text string) {
 	}
 }
 
-// theEnd is written to the terminal behind what svc wrote.
+// theEnd is written to the terminal after the last output of svc.
 const theEnd = "\x00"
 
-// exits waits for the end, and for all that was written before it, and answers with the exit code.
+// exits waits until svc has ended and its whole output was read. It returns the exit code.
 func (t *terminal) exits() int {
 	t.Helper()
 	err := await(func() (bool, error) {
@@ -102,7 +103,7 @@ func (t *terminal) exits() int {
 	return t.cmd.ProcessState.ExitCode()
 }
 
-// modes are the terminal's settings, as stty shows them.
+// modes returns the terminal's settings, as stty shows them.
 func (t *terminal) modes() unix.Termios {
 	t.Helper()
 	modes, err := unix.IoctlGetTermios(int(t.line.Fd()), getTermios)
@@ -112,7 +113,7 @@ func (t *terminal) modes() unix.Termios {
 	return *modes
 }
 
-// isRaw says whether keys go through without an echo.
+// isRaw reports whether echo, line editing and signal keys are off.
 func (t *terminal) isRaw() bool {
 	const cooked = unix.ECHO | unix.ICANON | unix.ISIG
 	return t.modes().Lflag&cooked == 0

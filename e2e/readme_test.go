@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The screen that the README shows is the one of svc up: each of its lines is as the scripts, which start svc up, want it to be.
+// The screen in the README is the output of svc up: each of its lines matches a pattern that the scripts
+// expect of svc up.
 func TestTheScreenOfTheREADMEIsThatOfUp(t *testing.T) {
 	t.Parallel()
 	read := func(path ...string) string {

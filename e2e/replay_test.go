@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A person plays a run that goes on, stays at its last screen, and leaves.
+// A person replays a run that is still running. The replay stops at the last screen; the person quits.
 func TestAReplayShowsTheRunAndGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// postgres makes an empty PostgreSQL database and keeps its address in a
+// postgres creates an empty PostgreSQL database and stores its address in a
 // variable:
 //
 //	postgres NAME
@@ -61,12 +61,12 @@ func postgres(t *testing.T, ts *testscript.TestScript, neg bool, args []string) 
 	ts.Setenv(args[0], pgtest.Start(t))
 }
 
-// background starts a long-lived svc and waits until it is ready:
+// background starts a long-running svc and waits until it is ready:
 //
 //	serve|up|worker [flags…]
 //
-// An orchestrator's address is in SVC_API_URL from then on, its output in the
-// files of the command's name and .out and .err.
+// It sets SVC_API_URL to the address of an orchestrator, and writes the output
+// to files that are named after the command, with .out and .err.
 func background(verb string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg {
@@ -82,14 +82,14 @@ func background(verb string) func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// keepOutput writes what a process has printed so far to where scripts look.
+// keepOutput writes what a process has printed so far to files for the script.
 func keepOutput(ts *testscript.TestScript, p *process) {
 	ts.Check(os.WriteFile(ts.MkAbs(p.verb+".out"), []byte(p.stdout.String()), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs(p.verb+".err"), []byte(p.stderr.String()), 0o600))
 }
 
-// paste runs the command that a file holds, a worker's, as a person would paste
-// it into a shell:
+// paste starts a worker with the command in a file, as a person would paste it
+// into a shell:
 //
 //	paste FILE
 func paste(ts *testscript.TestScript, neg bool, args []string) {
@@ -101,7 +101,7 @@ func paste(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// scriptEnv is the environment of the script as it is now.
+// scriptEnv returns the script's current environment variables that svc uses.
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "SVC_DATA_DIR", "XDG_RUNTIME_DIR", "SVC_API_URL", "SVC_TOKEN",
@@ -114,8 +114,10 @@ func scriptEnv(ts *testscript.TestScript) []string {
 	return env
 }
 
-// interrupt ends what serve, up or worker started, as Ctrl-C does, and wants it
-// to end well. Its output files then have all that it printed.
+// interrupt ends the process that serve, up or worker started, as Ctrl-C does.
+// The process must exit with 0. Its output files then have all its output:
+//
+//	interrupt serve|up|worker
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: interrupt serve|up|worker")
@@ -125,7 +127,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	keepOutput(ts, p)
 }
 
-// lose ends what up or worker started, with its sessions, as a machine does that loses its power:
+// lose kills the process that up or worker started, and its sessions, as a power failure does:
 //
 //	lose up|worker
 func lose(ts *testscript.TestScript, neg bool, args []string) {
@@ -137,7 +139,7 @@ func lose(ts *testscript.TestScript, neg bool, args []string) {
 	keepOutput(ts, p)
 }
 
-// ended waits until what serve, up or worker started has ended by itself, and wants it to have ended well:
+// ended waits until the process that serve, up or worker started has ended by itself. It must exit with 0:
 //
 //	ended serve|up|worker
 func ended(ts *testscript.TestScript, neg bool, args []string) {
@@ -149,7 +151,7 @@ func ended(ts *testscript.TestScript, neg bool, args []string) {
 	keepOutput(ts, p)
 }
 
-// exits runs a command and wants exactly this exit code:
+// exits runs a command and fails unless it ends with this exit code:
 //
 //	exits CODE svc ARGS…
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -165,8 +167,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// runCode runs a command, shows what it printed to the script, and answers with
-// its exit code.
+// runCode runs a command, passes its output to the script, and returns its exit
+// code.
 func runCode(ts *testscript.TestScript, args []string) (int, error) {
 	err := ts.Exec(args[0], args[1:]...)
 	var exit *exec.ExitError
@@ -180,7 +182,7 @@ func runCode(ts *testscript.TestScript, args []string) (int, error) {
 	}
 }
 
-// let keeps what a command prints, without the space around it, in a variable:
+// let stores the output of a command in a variable, without surrounding white space:
 //
 //	let NAME svc ARGS…
 func let(ts *testscript.TestScript, neg bool, args []string) {
@@ -203,7 +205,7 @@ func trim(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], ts.Getenv(args[0])[:n])
 }
 
-// until repeats a command until its output holds a text:
+// until repeats a command until its output contains a text:
 //
 //	until TEXT svc ARGS…
 func until(ts *testscript.TestScript, neg bool, args []string) {
@@ -216,8 +218,10 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// jsonKeys prints the keys of the JSON on standard output of the last command,
-// one path on a line, so that a script can compare them.
+// jsonKeys prints the paths of all keys of a JSON document, one on each line, so
+// that a script can compare them:
+//
+//	jsonkeys stdout|FILE
 func jsonKeys(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: jsonkeys stdout|FILE")
@@ -239,7 +243,7 @@ func walkKeys(paths map[string]bool, at string, v any) {
 	case map[string]any:
 		for k, child := range v {
 			if svc.IsID(k) {
-				k = "*" // another one each time
+				k = "*" // an id is different in each run of the test
 			}
 			paths[strings.TrimPrefix(at+"."+k, ".")] = true
 			walkKeys(paths, at+"."+k, child)

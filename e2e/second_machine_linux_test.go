@@ -17,9 +17,8 @@ import (
 	"svc/internal/needtest"
 )
 
-// machine is a machine of its own as far as the network and the files go: a
-// network namespace, a home and a PATH. Nothing in its environment is about
-// svc, so everything is as it comes.
+// machine simulates a separate machine: it has its own network namespace, home
+// and PATH. Its environment has no variables of svc, so svc uses its defaults.
 type machine struct {
 	*testing.T
 	lab  *lab
@@ -28,7 +27,7 @@ type machine struct {
 	bin  string
 }
 
-// machines are two of them on one wire.
+// machines creates two machines that are connected by a network.
 func machines(t *testing.T) (first, second *machine) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -42,7 +41,7 @@ func machines(t *testing.T) (first, second *machine) {
 	}
 	out, err := exec.Command("ip", "-netns", probe, "link", "set", "lo", "up").CombinedOutput()
 	run(t, "ip", "netns", "delete", probe)
-	if err != nil { // as in a chroot, whose root is no mount
+	if err != nil { // for example in a chroot, whose root is not a mount
 		t.Skipf("this system does not let us enter network namespaces: %s", out)
 	}
 	first, second = newMachine(t, id, "a"), newMachine(t, id, "b")
@@ -82,26 +81,25 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// ip sets up the machine's network.
+// ip runs the program ip in the machine's network namespace.
 func (m *machine) ip(args ...string) {
 	m.Helper()
 	run(m.T, "ip", append([]string{"-netns", m.name}, args...)...)
 }
 
-// env is what a person has who just logged in.
+// env returns the environment of a person who has just logged in.
 func (m *machine) env() []string {
 	return []string{"HOME=" + m.home, "PATH=" + m.bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "XDG_RUNTIME_DIR=" + m.lab.runtime, noSleep}
 }
 
-// shell is a line that a person types there.
+// shell returns a command that runs a shell line on the machine.
 func (m *machine) shell(line string) *exec.Cmd {
 	cmd := exec.Command("ip", "netns", "exec", m.name, "sh", "-c", line)
 	cmd.Env, cmd.Dir = m.env(), m.home
 	return cmd
 }
 
-// types runs a line to its end, which must be a good one, and answers with what
-// it printed as its answer.
+// types runs a shell line, which must succeed, and returns its standard output.
 func (m *machine) types(line string) string {
 	m.Helper()
 	cmd := m.shell(line)
@@ -114,7 +112,8 @@ func (m *machine) types(line string) string {
 	return string(out)
 }
 
-// leaves runs a line that goes on until the test ends.
+// leaves starts a command that runs until the test ends, and waits until it is
+// ready.
 func (m *machine) leaves(verb, line string) *process {
 	m.Helper()
 	p, err := m.lab.run(m.env(), verb, m.shell("exec env "+line))
@@ -124,7 +123,7 @@ func (m *machine) leaves(verb, line string) *process {
 	return p
 }
 
-// brings copies svc to the machine.
+// brings copies svc to the machine's PATH.
 func (m *machine) brings(program string) {
 	m.Helper()
 	from, err := os.Open(program)
@@ -144,7 +143,7 @@ func (m *machine) brings(program string) {
 	}
 }
 
-// readmeSteps are the lines of a section's code block, without their comments.
+// readmeSteps returns the lines of a section's code block, without their comments.
 func readmeSteps(t *testing.T, section string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "README.md"))
@@ -167,8 +166,8 @@ func readmeSteps(t *testing.T, section string) []string {
 
 var joinAddress = regexp.MustCompile(`--server http://198\.18\.\d+\.1:7898 `)
 
-// The steps are read from the README, so a step that is not there is missing
-// here too.
+// The steps are read from the README: if a necessary step is missing there, the
+// test fails.
 func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 	t.Parallel()
 	first, second := machines(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sink starts a place that notifications can be sent to, and keeps its address in a variable. What it is sent is in the file of the
-// same name, a line each; on the path /refuse it takes nothing.
+// sink starts a web server that receives notifications, and stores its address in a variable. It writes each notification as a
+// line to the file of the same name. It refuses requests on the path /refuse.
 //
 //	sink NAME
 func sink(ts *testscript.TestScript, neg bool, args []string) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// office is an orchestrator alone, with a person at a terminal.
+// office starts an orchestrator without a worker. It returns the environment for commands, and a function that runs
+// a command that must succeed.
 func office(t *testing.T) (env []string, svc func(args ...string) string) {
 	t.Helper()
 	l := newLab(t.TempDir())
@@ -113,7 +114,7 @@ func TestCtrlCEndsAWaitWithItsOwnExitCode(t *testing.T) {
 	}
 }
 
-// stripped takes the escape sequences of colours off a text.
+// stripped returns a text without the escape sequences of colours.
 func stripped(s string) string {
 	for {
 		from := strings.Index(s, "\x1b[")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A person looks at the fleet, attaches to a run from there, comes back, reads its log, stops it and leaves.
+// In svc top, a person attaches to a run, returns, reads its log, stops it and quits.
 func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -18,12 +18,12 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 		t.Errorf("it flickers or is coloured: %q", frames)
 	}
 
-	// What another run does is seen without a key.
+	// Another run appears without a key press.
 	second := d.svc("task", "add", "Wait", "--run", "--provider", "echo", "-o", "name")
 	term.sees("2 active")
 	term.sees(second[:8])
 
-	// The new run stands above. Up and Down come back to the first one; Enter attaches to it.
+	// The new run is listed above the first one. k moves up and Down moves back to the first run; Enter attaches to it.
 	chosen := d.chosen(term)
 	term.types("k")
 	if err := await(func() (bool, error) { return d.chosen(term) != chosen, nil }); err != nil {
@@ -86,7 +86,7 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 	}
 }
 
-// chosen is the marked row of the last frame.
+// chosen returns the first 8 characters of the selected row in the last frame: the run's short id.
 func (d *desk) chosen(term *terminal) string {
 	d.Helper()
 	shown := term.shown.String()

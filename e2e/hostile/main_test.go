@@ -1,6 +1,7 @@
-// Package hostile holds a worker that tries everything a host's token can against a real orchestrator, beside
-// a neighbour with a run. The neighbour must notice nothing: neither its run's status, log and screen change, nor do
-// its requests take long; and the orchestrator's memory grows by a bounded sum.
+// Package hostile tests a real orchestrator against a hostile worker, a stolen host token and hostile agents. A
+// hostile worker sends every kind of request for which a host's token is sufficient, while another host (the
+// neighbour) has a run. The neighbour must not be affected: the status, the log and the screen of its run do not
+// change, and its requests stay fast. The orchestrator's memory may grow only by a bounded amount.
 package hostile
 
 import (

@@ -16,11 +16,11 @@ import (
 	"svc/internal/proctest"
 )
 
-// mostMemory is what a hostile host may cost, in bytes.
+// mostMemory is by how many bytes a hostile host may increase the orchestrator's memory.
 const mostMemory = 100 << 20
 
-// slowest is what a request of the neighbour may take meanwhile. It is generous:
-// a loaded machine is slow, not broken.
+// slowest is how long a request about the neighbour's run may take during the
+// attack. It is long, because a loaded machine is slow.
 const slowest = 15 * time.Second
 
 func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
 	}
 	t.Logf("the neighbour's slowest request took %s; the memory grew by %d MiB", took.Round(time.Millisecond), grown>>20)
 	got, err := client.Run(t.Context(), run.ID)
-	forged := func(text *string) bool { return text != nil && strings.Contains(*text, "forged") } // its own worker may have something to say
+	forged := func(text *string) bool { return text != nil && strings.Contains(*text, "forged") } // its own worker may set these members too
 	if err != nil || got.Status != svc.RunRunning || forged(got.Hint) || forged(got.ProgressMessage) || forged(got.Error) || got.Result != nil || got.SessionEndedAt != nil {
 		t.Errorf("the neighbour's run is %+v (%v)", got, err)
 	}
@@ -120,8 +120,8 @@ func awaitExited(t *testing.T, client *api.Client, runID, what string) {
 	})
 }
 
-// watch asks for the neighbour's run over and over. What it gives ends that and
-// tells how long the slowest answer took.
+// watch requests the neighbour's run again and again. stop ends this, and
+// returns how long the slowest request took.
 func watch(t *testing.T, client *api.Client, runID string) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(t.Context())
 	slow := make(chan time.Duration, 1)
@@ -171,8 +171,8 @@ func screenOf(t *testing.T, client *api.Client, runID string) string {
 	return pane.Capture
 }
 
-// residentOf is a figure of a process's memory in bytes; 0 where the system does
-// not tell.
+// residentOf returns a member of /proc/PID/status in bytes, such as VmRSS; 0 if
+// the system has no such file.
 func residentOf(t *testing.T, pid int, field string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -2,5 +2,5 @@
 
 package hostile
 
-// raceDetector multiplies the memory of the orchestrator.
+// raceDetector reports whether the tests run with the race detector, which multiplies the orchestrator's memory.
 const raceDetector = false

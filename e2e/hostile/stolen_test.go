@@ -15,8 +15,8 @@ import (
 	"svc/wire"
 )
 
-// A host's token is used from a second machine, which knows the ids of the host, its instance, its run and its workspace but not the worker's key: it is given
-// nothing, changes nothing, and the operator learns of it.
+// A second machine uses a host's token. It has the ids of the host, its instance, its run and its workspace, but not the worker's
+// private key. It receives no data and changes nothing, and the host is marked as suspect for the operator.
 func TestAHostsTokenIsStolen(t *testing.T) {
 	t.Parallel()
 	lab := proctest.NewLab(t)
@@ -90,7 +90,7 @@ func value(s *string) string {
 	return *s
 }
 
-// reports tries every request by which the host's worker tells of its runs and workspaces, or reads them.
+// reports sends each kind of request with which the host's worker reports about its runs and workspaces, or reads them.
 func (h *hostile) reports(ctx context.Context, r svc.Run, w svc.Workspace) {
 	for path, body := range map[string]any{
 		"/runs/" + r.ID + "/signals":                              wire.FromSignal(svc.Signal{Kind: svc.SignalFinished, Attempt: r.Attempt, Source: svc.FromWrapper, Timestamp: 1}),
@@ -106,7 +106,7 @@ func (h *hostile) reports(ctx context.Context, r svc.Run, w svc.Workspace) {
 	}
 }
 
-// connects tries to become the host: without a word of itself, with the host's own names, and signed with another key.
+// connects tries to open an uplink as the host: without identifying headers, with the host's ids, and signed with another key.
 func (h *hostile) connects(ctx context.Context) {
 	for what, header := range map[string]http.Header{
 		"without names": {}, "with the host's names": h.names(h.instance, ""), "with the host's names and a boot": h.names(h.instance, "boot"),
@@ -119,7 +119,7 @@ func (h *hostile) connects(ctx context.Context) {
 	}
 }
 
-// signed are the headers of an uplink that is signed as a worker does it, with a key of its own.
+// signed returns the headers of an uplink that are signed as a worker signs them, but with a key that is not the host's.
 func (h *hostile) signed(ctx context.Context) http.Header {
 	status, text := h.ask(ctx, http.MethodPost, "/worker/register", h.registration(h.instance))
 	var registered wire.Registered

@@ -19,7 +19,7 @@ import (
 	"svc/wire"
 )
 
-// hostile is a worker with the token of a host of its own, and no manners.
+// hostile is a hostile worker. It has the valid token of a host.
 type hostile struct {
 	t        *testing.T
 	o        *proctest.Orchestrator
@@ -30,7 +30,7 @@ type hostile struct {
 	http     *http.Client
 }
 
-// newWorker is a worker that has the token of a host and names an instance of it, which need not be its own.
+// newWorker creates a hostile worker that has the token of a host. It reports the given instance id, which may be another worker's.
 func newWorker(t *testing.T, o *proctest.Orchestrator, client *api.Client, host svc.Host, instance string) *hostile {
 	t.Helper()
 	token, err := client.HostToken(t.Context(), host.ID)
@@ -42,7 +42,7 @@ func newWorker(t *testing.T, o *proctest.Orchestrator, client *api.Client, host 
 	return &hostile{t: t, o: o, token: token, host: host.ID, name: host.Name, instance: instance, http: &http.Client{Transport: transport}}
 }
 
-// ask sends JSON to an internal endpoint and gives the status and the answer; 0: no answer.
+// ask sends JSON to an internal endpoint and returns the status and the body of the response. Status 0: no response.
 func (h *hostile) ask(ctx context.Context, method, path string, body any) (status int, text []byte) {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -60,18 +60,18 @@ func (h *hostile) ask(ctx context.Context, method, path string, body any) (statu
 	if err != nil {
 		return 0, nil
 	}
-	text, _ = io.ReadAll(answer.Body) // what cannot be read is missed where it is looked at
+	text, _ = io.ReadAll(answer.Body) // a caller that needs the whole body fails when it decodes a part
 	_ = answer.Body.Close()
 	return answer.StatusCode, text
 }
 
-// post sends JSON to an internal endpoint and gives the status; 0: no answer.
+// post sends JSON to an internal endpoint and returns the status. 0: no response.
 func (h *hostile) post(ctx context.Context, path string, body any) int {
 	status, _ := h.ask(ctx, http.MethodPost, path, body)
 	return status
 }
 
-// registration is what it says of itself.
+// registration returns the worker's registration with the given instance id.
 func (h *hostile) registration(instance string) wire.Registration {
 	return wire.Registration{HostName: h.name, Platform: "hostile", InstanceID: instance, Capabilities: wire.Capabilities}
 }
@@ -80,7 +80,7 @@ func (h *hostile) register(ctx context.Context, instance string) int {
 	return h.post(ctx, "/worker/register", h.registration(instance))
 }
 
-// names are the headers of an uplink that says which process of which host opens it.
+// names returns the headers of an uplink that identify the host, the worker's instance and its process (boot).
 func (h *hostile) names(instance, boot string) http.Header {
 	header := http.Header{}
 	header.Set(wire.HeaderHostID, h.host)
@@ -89,7 +89,7 @@ func (h *hostile) names(instance, boot string) http.Header {
 	return header
 }
 
-// open opens an uplink. With an instance it names itself.
+// open opens an uplink. Without an instance the uplink has no identifying headers.
 func (h *hostile) open(ctx context.Context, instance, boot string) (*websocket.Conn, error) {
 	if instance == "" {
 		return h.dial(ctx, http.Header{})
@@ -109,7 +109,7 @@ func (h *hostile) dial(ctx context.Context, header http.Header) (*websocket.Conn
 	return c, nil
 }
 
-// send writes a frame. Whether it is taken is the orchestrator's affair.
+// send writes a frame. A nil error does not mean that the orchestrator accepted the frame.
 func (h *hostile) send(ctx context.Context, c *websocket.Conn, f wire.Frame) error {
 	b, err := wire.Encode(f)
 	if err != nil {
@@ -118,7 +118,7 @@ func (h *hostile) send(ctx context.Context, c *websocket.Conn, f wire.Frame) err
 	return c.Write(ctx, websocket.MessageText, b)
 }
 
-// forgeries are reports about a run that is not this host's.
+// forgeries returns frames that report about a run of another host.
 func forgeries(r svc.Run) []wire.Frame {
 	signal := func(kind svc.SignalKind, source svc.SignalSource) wire.Frame {
 		s := svc.Signal{Kind: kind, Attempt: r.Attempt, Source: source, Timestamp: 1, Result: svc.ResultSuccess, Seq: 1 << 40, Message: "forged", Error: "forged"}
@@ -143,8 +143,8 @@ func forgeries(r svc.Run) []wire.Frame {
 	}
 }
 
-// forge reports about another host's run through every way there is, and before
-// it has said who it is.
+// forge reports about another host's run by every endpoint and frame: once on
+// an uplink without identifying headers, and once on an identified one.
 func (h *hostile) forge(ctx context.Context, r svc.Run) {
 	for _, instance := range []string{"", h.instance} {
 		c, err := h.open(ctx, instance, "")
@@ -165,7 +165,7 @@ func (h *hostile) forge(ctx context.Context, r svc.Run) {
 		held := []wire.LiveRun{{RunID: r.ID, Attempt: r.Attempt}}
 		h.forgeWorkspace(ctx, *r.WorkspaceID, http.StatusForbidden)
 		_ = h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1, Runs: &held})
-		answered := false // its answer comes after all that was sent before it was judged
+		answered := false // the acknowledgement comes after all earlier frames were handled
 		for !answered {
 			_, b, err := c.Read(ctx)
 			if err != nil {
@@ -178,14 +178,14 @@ func (h *hostile) forge(ctx context.Context, r svc.Run) {
 	}
 }
 
-// flood fills the orchestrator's memory, each way from many sides at once.
+// flood sends large frames and registrations on many connections at once, to fill the orchestrator's memory.
 func (h *hostile) flood(ctx context.Context, own svc.Run) {
 	long := strings.Repeat("x", 3500<<10)
 	catalog := map[string]svc.ProviderReport{}
 	for i := range 30_000 {
 		catalog[fmt.Sprint("p", i)] = svc.ProviderReport{Reason: "x"}
 	}
-	far := int64(1) << 40 // is refused, and must be read all the same
+	far := int64(1) << 40 // an offset that is refused, but only after the frame was read
 	frames := []wire.Frame{
 		wire.Orphan{SessionName: long, Action: "none"},
 		wire.Providers{Providers: catalog},
@@ -213,8 +213,8 @@ func (h *hostile) flood(ctx context.Context, own svc.Run) {
 	sides.Wait()
 }
 
-// floodFrom is one of many connections: every frame, large ones most of all,
-// and nobody reads the answers.
+// floodFrom opens connections one after the other, sends large frames on each,
+// and never reads the responses.
 func (h *hostile) floodFrom(ctx context.Context, frames []wire.Frame, side int) {
 	rounds := 1
 	if proctest.Long() {
@@ -223,11 +223,11 @@ func (h *hostile) floodFrom(ctx context.Context, frames []wire.Frame, side int) 
 	for round := range rounds {
 		c, err := h.open(ctx, svc.NewID(), fmt.Sprint("boot-", side, "-", round))
 		if err != nil {
-			continue // it comes too often
+			continue // too many connections
 		}
 		for i := range 12 {
 			if h.send(ctx, c, frames[(side+i)%len(frames)]) != nil {
-				break // it was ended
+				break // the orchestrator closed the connection
 			}
 		}
 		_ = c.CloseNow()

@@ -18,7 +18,7 @@ import (
 	"svc/wire"
 )
 
-// newRepository makes a repository with one commit that working copies are made of and landed into.
+// newRepository creates a bare repository with one commit. Working copies are created from it, and changes are landed into it.
 func newRepository(t *testing.T, lab *proctest.Lab) string {
 	t.Helper()
 	dir := lab.Path("repository.git")
@@ -31,7 +31,7 @@ func newRepository(t *testing.T, lab *proctest.Lab) string {
 	return dir
 }
 
-// land waits for the checkpoint of a run that is over and lands it.
+// land waits until the last checkpoint of an ended run is relayed, and lands it.
 func land(t *testing.T, client *api.Client, id string) {
 	t.Helper()
 	var w svc.Workspace
@@ -55,7 +55,7 @@ func land(t *testing.T, client *api.Client, id string) {
 	})
 }
 
-// given has the hostile worker connect until it was given the run's workspace.
+// given connects the hostile worker until the run has a workspace on its host. It returns the workspace's id.
 func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (workspaceID string) {
 	c, err := h.open(ctx, h.instance, "")
 	if err != nil {
@@ -82,8 +82,8 @@ func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (w
 	return workspaceID
 }
 
-// forgeWorkspace reports about a workspace that is not its own, and sends checkpoints of it. All of it is well formed and is refused with
-// this status.
+// forgeWorkspace reports about a workspace of another host, and sends checkpoints of it. All requests are well formed. Each must be
+// refused with the given status.
 func (h *hostile) forgeWorkspace(ctx context.Context, id string, refused int) {
 	piece := "?offset=0&total=2&sha256=" + strings.Repeat("0", 64)
 	for path, body := range map[string]any{
@@ -99,8 +99,8 @@ func (h *hostile) forgeWorkspace(ctx context.Context, id string, refused int) {
 	}
 }
 
-// floodWorkspace tells of its own workspace as often, and sends as many files of it, as it is let. What another host's git would read as
-// something else than a commit is refused.
+// floodWorkspace sends many reports and checkpoint files of the worker's own workspace. A base commit or tree that another host's git
+// could interpret as something else than a commit must be refused.
 func (h *hostile) floodWorkspace(ctx context.Context, id string) {
 	root := "/workspaces/" + id
 	if status := h.post(ctx, root+"/report", svc.WorkspaceReport{State: svc.WorkspaceReady, Path: "/w", BaseCommit: "refs/heads/main:refs/heads/evil"}); status != http.StatusBadRequest {
@@ -111,7 +111,7 @@ func (h *hostile) floodWorkspace(ctx context.Context, id string) {
 	}
 	most := int64(100)
 	if proctest.Long() {
-		most = 1200 // more than a workspace may have
+		most = 1200 // more files than a workspace may have
 	}
 	var number atomic.Int64
 	var sides sync.WaitGroup
@@ -133,8 +133,8 @@ func (h *hostile) floodWorkspace(ctx context.Context, id string) {
 	}
 }
 
-// spoil is an agent that makes the worst of its working copy: programs for whoever runs git there, pipes and files without end where git
-// reads, links to elsewhere, names that are none. Then it waits.
+// spoil is an agent that makes its working copy harmful: programs that git would execute there, pipes and endless or huge files where
+// git reads, symbolic links to other places, and file names with control characters. Then it waits for a line.
 const spoil = `mark=$1; printf '#!/bin/sh\ntouch %s\ncat\n' "$mark" >evil; chmod +x evil
 	for k in core.fsmonitor core.sshCommand filter.evil.clean filter.evil.smudge filter.lfs.process diff.external core.hooksPath credential.helper uploadpack.packObjectsHook; do git config $k "$PWD/evil"; done
 	git config remote.origin.url "ext::$PWD/evil"; git config protocol.ext.allow always; git config submodule.s.url "ext::$PWD/evil"
@@ -154,7 +154,7 @@ func TestHostileAgentsAreNotNoticedByTheirNeighbour(t *testing.T) {
 	host.Start()
 	repo, mark := newRepository(t, lab), lab.Path("executed")
 	var agents []svc.Run
-	for range 3 { // more than are looked after at a time
+	for range 3 { // more workspaces than the worker handles at a time
 		agents = append(agents, newRun(t, client, host.HostID, repo, strings.ReplaceAll(spoil, "mark=$1", "mark="+mark)))
 	}
 	for _, a := range agents {

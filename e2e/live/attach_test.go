@@ -24,8 +24,8 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	for i, v := range stuck {
 		v.awaitData(mark{}, []string{"line ", "[start"}[i%2])
 	}
-	slow.Set(proctest.Weather{Stall: true})   // it does not read
-	dead.Set(proctest.Weather{Swallow: true}) // it is gone, and nobody was told
+	slow.Set(proctest.Weather{Stall: true})   // the viewer does not read
+	dead.Set(proctest.Weather{Swallow: true}) // the viewer is gone, and its connection was not closed
 	witness := s.attach(flood)
 	for range either(10, 60) {
 		since := holder.here()
@@ -36,7 +36,7 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	}
 	slow.Set(proctest.Weather{})
 	since := stuck[0].here()
-	stuck[0].awaitData(since, "line ") // it catches up
+	stuck[0].awaitData(since, "line ") // the viewer receives new output again
 	stuck[1].awaitData(mark{}, "[said still here]")
 	s.open(gate)
 	s.awaitEnd(flood)
@@ -104,7 +104,7 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 		before = map[*viewer]mark{holder: holder.here(), other: other.here()}
 		outage.end()
 		for v, since := range before {
-			v.awaitData(since, "[start 220x50]") // the whole screen, not only what is new
+			v.awaitData(since, "[start 220x50]") // the whole screen is drawn, not only new output
 		}
 		since = holder.here()
 		holder.typeIn("back after " + name + "\r")

@@ -15,13 +15,13 @@ import (
 	"svc/internal/proctest"
 )
 
-// followed is what a follower of a log has been given, and its end.
+// followed is the text that a follower of a log received, and the error with which it ended.
 type followed struct {
 	text []byte
 	err  error
 }
 
-// follow follows a log in the background.
+// follow follows a log in the background. The client reconnects by itself.
 func (s *site) follow(runID string) <-chan followed {
 	s.t.Helper()
 	body, err := s.client.Logs(s.t.Context(), runID, api.LogOptions{Follow: true})
@@ -31,7 +31,7 @@ func (s *site) follow(runID string) <-chan followed {
 	return readAll(body)
 }
 
-// followOnce reads a run's log by a single request, which nobody repeats.
+// followOnce follows a run's log with a single HTTP request, which is not repeated.
 func (s *site) followOnce(runID string) <-chan followed {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.client.BaseURL+"/api/v1/runs/"+runID+"/logs?follow=true", nil)
@@ -89,7 +89,7 @@ func TestAFollowedLogSurvivesAnAwayHostAndAStalledReaderHoldsUpNobody(t *testing
 	s := newSite(t, proctest.WorkerOptions{})
 	gate := s.lab.Path("gate")
 	id := s.run(program("write", "long lines", gate) + "; :")
-	// This one does not read: its connection is full soon.
+	// The stalled reader does not read: the buffers of its connection are soon full.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stalled, err := s.client.Logs(ctx, id, api.LogOptions{Follow: true})
@@ -98,7 +98,7 @@ func TestAFollowedLogSurvivesAnAwayHostAndAStalledReaderHoldsUpNobody(t *testing
 	}
 	defer func() { _ = stalled.Close() }()
 	follower := s.follow(id)
-	s.uplink.Set(proctest.Weather{Refuse: true}) // the host is away, and its program goes on
+	s.uplink.Set(proctest.Weather{Refuse: true}) // the host is disconnected, and its program continues
 	s.uplink.Cut()
 	s.open(gate)
 	proctest.Pause(either(time.Second, 20*time.Second))

@@ -13,7 +13,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// tmux asks the tmux server of a run itself.
+// tmux runs a tmux command on the run's own tmux server and returns its output.
 func (s *site) tmux(runID string, args ...string) string {
 	s.t.Helper()
 	sockets, err := filepath.Glob(filepath.Join(s.lab.Dir, "rt", "*", runID[:8]))
@@ -27,7 +27,7 @@ func (s *site) tmux(runID string, args ...string) string {
 	return string(out)
 }
 
-// state is everything of a tmux server that hostile input could change.
+// state returns everything in a tmux server that hostile input could change.
 func (s *site) state(runID string) string {
 	s.t.Helper()
 	return s.tmux(runID, "list-sessions", "-F", "#{session_name} #{session_windows} #{session_attached}") +
@@ -36,7 +36,7 @@ func (s *site) state(runID string) string {
 		s.tmux(runID, "show-options", "-g", "-w") + s.tmux(runID, "show-environment", "-g")
 }
 
-// hostile is input that would be more than input to a shell, to tmux or to a terminal.
+// hostile returns inputs that contain commands or control sequences for a shell, for tmux or for a terminal.
 func hostile(canary string) []string {
 	return []string{
 		"; touch " + canary + " ;", "a;", ";", "\\;", "#{pane_id} #(touch " + canary + ") #S", "$(touch " + canary + ") `touch " + canary + "`",
@@ -72,8 +72,8 @@ func TestWhatIsTypedReachesTheProgramByteForByteAndDoesNothingElse(t *testing.T)
 	}
 }
 
-// TestWhatATerminalAnswersDoesNoHarm sends what tmux takes for answers of the terminal or for the
-// mouse: it may swallow them, but nothing may come of it.
+// TestWhatATerminalAnswersDoesNoHarm sends sequences that tmux interprets as responses of the
+// terminal or as mouse events. tmux may discard them, but they must have no other effect.
 func TestWhatATerminalAnswersDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
@@ -139,7 +139,7 @@ func TestCtrlCThroughAttachInterruptsTheAgent(t *testing.T) {
 	}
 }
 
-// read is the content of a file; empty while there is none.
+// read returns the content of a file. It returns nothing if the file does not exist.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -40,7 +40,7 @@ func TestTheLogHasEveryByteAfterWorkerAndOrchestratorWereKilledInTheMiddle(t *te
 		}
 		s.o.Kill()
 		s.w.Kill()
-		for name := range scenes { // the programs write on while nobody looks
+		for name := range scenes { // the programs continue to write while worker and orchestrator are down
 			s.open(gates[name])
 		}
 		s.o.Start()
@@ -55,8 +55,9 @@ func TestTheLogHasEveryByteAfterWorkerAndOrchestratorWereKilledInTheMiddle(t *te
 	}
 }
 
-// TestTheLogOfAnEditorAndAPagerIsWhatTheyWrote runs programs whose output nobody can foretell. What
-// they write goes through a second terminal, which keeps a copy.
+// TestTheLogOfAnEditorAndAPagerIsWhatTheyWrote runs programs whose output is not known in advance.
+// Each runs in a second terminal inside the first. copyProgram stores a copy of its output, with which
+// the log is compared.
 func TestTheLogOfAnEditorAndAPagerIsWhatTheyWrote(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})

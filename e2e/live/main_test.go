@@ -1,11 +1,11 @@
-// Package live tests what a person sees and types, with the real binary, real tmux and real
-// programs: that a run's log has every byte its terminal got, that screens and their last state are
-// kept, that many viewers share a terminal without changing it, and that what is typed reaches the
-// program as it was typed and does nothing else.
+// Package live tests the output and input of terminals, with the real binary, real tmux and real
+// programs: a run's log has every byte that its terminal received, screens and the last screen are
+// kept, many viewers share a terminal without changing it, and input reaches the program unchanged
+// and has no other effect.
 //
-// The programs that run in the terminals are this test binary itself (see program_test.go), so what
-// they write is known to the byte. Each test has a short variant that always runs; more rounds and
-// longer silences are behind SVC_TEST_LONG=1.
+// The programs in the terminals are this test binary itself (see program_test.go), so each byte of
+// their output is known. Each test has a short variant that always runs. SVC_TEST_LONG=1 enables
+// more rounds and longer waits.
 package live
 
 import (
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(proctest.Main(m))
 }
 
-// either is the short value, or the long one when the long variants run.
+// either returns the short value, or the long value if the long variants are enabled.
 func either[T any](short, long T) T {
 	if proctest.Long() {
 		return long

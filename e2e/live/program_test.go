@@ -18,10 +18,11 @@ import (
 	"svc/internal/proctest"
 )
 
-// programEnv makes this binary one of the programs below instead of a test.
+// programEnv names the environment variable that makes this binary run one of the programs below
+// instead of the tests.
 const programEnv = "SVC_LIVE_PROGRAM"
 
-// programs are what runs in the terminals of the tests.
+// programs are the programs that run in the terminals of the tests.
 var programs = map[string]func(args []string) error{
 	"write":  writeProgram,
 	"copy":   copyProgram,
@@ -44,7 +45,7 @@ func runProgram(name string, args []string) int {
 	return 0
 }
 
-// program is a shell line that runs one of the programs in place of the shell.
+// program returns a shell line that replaces the shell with one of the programs.
 func program(name string, args ...string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -59,13 +60,13 @@ func program(name string, args ...string) string {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// raw makes the terminal pass every byte unchanged, both ways.
+// raw sets the terminal to raw mode, in which it passes every byte unchanged in both directions.
 func raw() error {
 	_, err := term.MakeRaw(int(os.Stdin.Fd()))
 	return err
 }
 
-// gate is a file that holds a program up until it exists. An empty path holds nobody up.
+// gate waits until a file exists. With an empty path it returns at once.
 func gate(path string) {
 	for path != "" {
 		if _, err := os.Stat(path); err == nil {
@@ -75,8 +76,8 @@ func gate(path string) {
 	}
 }
 
-// writeProgram writes the bytes of a scene (the first argument) and ends at once. It stops in the
-// middle at a gate, the second argument.
+// writeProgram writes the bytes of a scene (the first argument) and exits immediately after. In the
+// middle it waits for a file (the second argument; empty: it does not wait).
 func writeProgram(args []string) error {
 	s := scenes[args[0]]
 	if s.raw {
@@ -93,7 +94,8 @@ func writeProgram(args []string) error {
 	return writeAll(all[half:])
 }
 
-// writeAll writes in pieces whose ends fall anywhere, also into characters and sequences.
+// writeAll writes in pieces of different sizes, so that some end in the middle of a character or an
+// escape sequence.
 func writeAll(b []byte) error {
 	for piece := 1; len(b) > 0; piece = piece*7%8191 + 1 {
 		n := min(piece, len(b))
@@ -105,9 +107,9 @@ func writeAll(b []byte) error {
 	return nil
 }
 
-// copyProgram runs a program (the arguments behind the first) in a terminal of its own and hands
-// what it writes on, unchanged, to this terminal and to a file, the first argument: the other
-// witness of its output.
+// copyProgram runs a program (the arguments after the first) in a new terminal. It copies the
+// program's output unchanged to this terminal and to a file (the first argument), with which a test
+// compares the log.
 func copyProgram(args []string) error {
 	if err := raw(); err != nil {
 		return err
@@ -123,13 +125,13 @@ func copyProgram(args []string) error {
 	}
 	go func() { _, _ = io.Copy(tty, os.Stdin) }() // it ends with this process
 	if _, err = io.Copy(io.MultiWriter(os.Stdout, file), tty); errors.Is(err, syscall.EIO) {
-		err = nil // how a terminal says that its last program has ended
+		err = nil // a terminal returns EIO after its last program has ended
 	}
 	return errors.Join(err, file.Close(), cmd.Wait())
 }
 
-// sizeProgram tells the size of its terminal at the start and whenever it is told of a change, and
-// answers each line it reads. It ends with the line "end".
+// sizeProgram prints the size of its terminal at the start and after each SIGWINCH, and prints each
+// line that it reads. It exits after the line "end".
 func sizeProgram([]string) error {
 	changes := make(chan os.Signal, 100)
 	signal.Notify(changes, syscall.SIGWINCH)
@@ -157,7 +159,7 @@ func sizeProgram([]string) error {
 	}
 }
 
-// readLines gives the lines of standard input.
+// readLines returns a channel with the lines of standard input.
 func readLines() <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -182,9 +184,9 @@ func readLines() <-chan string {
 	return lines
 }
 
-// typedProgram appends every byte it is given to a file, the first argument. It ends when the last
-// bytes were the second argument. With a third argument it leaves the terminal in its usual mode
-// and tells of an interrupt.
+// typedProgram appends every byte that it reads to a file (the first argument). It exits when the
+// input ends with the second argument. With a third argument it leaves the terminal in cooked mode,
+// and prints a line on SIGINT.
 func typedProgram(args []string) error {
 	interrupts := make(chan os.Signal, 10)
 	if len(args) > 2 {
@@ -218,8 +220,8 @@ func typedProgram(args []string) error {
 	return file.Close()
 }
 
-// linesProgram writes a numbered line again and again, with a pause (the first argument) between,
-// until a file (the second) exists.
+// linesProgram writes numbered lines, with a pause (the first argument) after each, until a file
+// (the second argument) exists.
 func linesProgram(args []string) error {
 	pause, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -238,8 +240,8 @@ func linesProgram(args []string) error {
 	}
 }
 
-// screenProgram draws a screen whose rows are known and stays until a file (the first argument)
-// exists. It leaves the screen as it is.
+// screenProgram draws a known screen and waits until a file (the first argument) exists. It then
+// changes the first row and exits without clearing the screen.
 func screenProgram(args []string) error {
 	if err := raw(); err != nil {
 		return err

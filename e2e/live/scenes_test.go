@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// scene is something a program writes to its terminal, the same bytes each time.
+// scene is a sequence of bytes that a program writes to its terminal. It is always the same.
 type scene struct {
-	raw   bool // the terminal passes every byte; else it makes CR LF of each LF
+	raw   bool // the terminal is in raw mode; otherwise it replaces each LF by CR LF
 	bytes func() []byte
 }
 
-// terminal is what the terminal gets of the scene.
+// terminal returns the bytes that the terminal receives when a program writes the scene.
 func (s scene) terminal() []byte {
 	if s.raw {
 		return s.bytes()
@@ -37,7 +37,7 @@ func manyLines() []byte {
 	return b.Bytes()
 }
 
-// longLines is three lines of a mebibyte each.
+// longLines returns three lines of 1 MiB each.
 func longLines() []byte {
 	var b bytes.Buffer
 	for _, c := range []string{"x", "0123456789abcdef", "é"} {
@@ -47,8 +47,8 @@ func longLines() []byte {
 	return b.Bytes()
 }
 
-// wideCharacters has characters of two columns, of none, and of several code points, so that line
-// ends fall into the middle of them.
+// wideCharacters returns lines with characters of two columns, of none, and of several code points,
+// so that a line wraps in the middle of a character.
 func wideCharacters() []byte {
 	var b bytes.Buffer
 	for i := range 3000 {
@@ -59,8 +59,8 @@ func wideCharacters() []byte {
 	return b.Bytes()
 }
 
-// randomBytes has every value of a byte, in every neighbourhood: broken characters, sequences
-// without an end, all that a terminal may be told.
+// randomBytes returns all byte values and then random bytes: invalid characters, unfinished
+// sequences, and any command for a terminal.
 func randomBytes() []byte {
 	random := rand.New(rand.NewPCG(7, 11))
 	b := make([]byte, 0, 300_000)
@@ -73,8 +73,8 @@ func randomBytes() []byte {
 	return b
 }
 
-// fullScreen is what a monitor of processes does: the alternate screen, cursor addressing, colours of
-// all kinds, frame after frame, and the usual screen at the end.
+// fullScreen returns output like that of a process monitor: it switches to the alternate screen,
+// draws many frames with cursor addressing and colours, and switches back.
 func fullScreen() []byte {
 	var b bytes.Buffer
 	b.WriteString("\x1b[?1049h\x1b[?25l\x1b[2J")
@@ -88,7 +88,7 @@ func fullScreen() []byte {
 	return b.Bytes()
 }
 
-// drawing is a full screen with colours, and drawnRows is what one sees of it.
+// drawing returns the bytes that draw a full screen with colours. drawnRows returns its visible text.
 func drawing() []byte {
 	var b bytes.Buffer
 	b.WriteString("\x1b[?1049h\x1b[2J")
@@ -98,7 +98,7 @@ func drawing() []byte {
 	return b.Bytes()
 }
 
-// drawingEnd changes the first row at the very end.
+// drawingEnd is written last. It changes the first row.
 const drawingEnd = "\x1b[1;1H\x1b[2K\x1b[32mit is over\x1b[0m"
 
 func drawnRows(over bool) string {

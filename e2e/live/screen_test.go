@@ -9,13 +9,13 @@ import (
 	"svc/internal/proctest"
 )
 
-// sequence is any escape sequence.
+// sequence matches an escape sequence.
 var sequence = regexp.MustCompile("\x1b(\\[[0-9;:?]*[@-~]|.)")
 
-// sgr is a sequence that sets colours or attributes.
+// sgr matches a sequence that sets colours or attributes.
 var sgr = regexp.MustCompile("^\x1b\\[[0-9;:]*m$")
 
-// plain is a screen without its colours.
+// plain returns a screen without its escape sequences.
 func plain(screen string) string { return sequence.ReplaceAllString(screen, "") }
 
 func TestScreensAreShownByTheKindOfProgram(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTheLastScreenStaysThroughRestartsOfBoth(t *testing.T) {
 	s.restartBoth()
 	watcher := s.watch(before)
 	watcher.await(mark{}, "the watcher sees the screen of before the restart", func(f frame) bool { return plain(f.Capture) == drawnRows(false) })
-	s.o.Kill() // the programs end while nobody is there
+	s.o.Kill() // the programs end while worker and orchestrator are down
 	s.w.Kill()
 	s.open(gate)
 	s.lab.WantProcesses(0, `/live\.test `) // this binary, as a program
@@ -67,7 +67,7 @@ func TestTheLastScreenStaysThroughRestartsOfBoth(t *testing.T) {
 	s.w.Launch()
 	for _, id := range []string{before, during} {
 		s.awaitEnd(id)
-		s.restartBoth() // at once: what is not kept by now has to come again
+		s.restartBoth() // immediately: a screen that is not stored yet must be sent again
 		awaitScreen(t, s.client, id, drawnRows(true))
 	}
 }

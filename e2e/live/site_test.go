@@ -12,7 +12,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// catalog has one provider for each way to show a screen. Each runs its prompt as a shell script.
+// catalog has one provider for each tui_type, which decides how a screen is captured. Each runs its
+// prompt as a shell script.
 const catalog = proctest.Catalog + `
 [providers.full]
 bin = "/bin/sh"
@@ -27,13 +28,13 @@ tui_type = "raw_mode"
 installed_detection = ["-c", "true"]
 `
 
-// site is an orchestrator and one worker, with a task to run.
+// site is an orchestrator and one worker, with a task for runs.
 type site struct {
 	t        *testing.T
 	lab      *proctest.Lab
 	o        *proctest.Orchestrator
 	w        *proctest.Worker
-	uplink   *proctest.Proxy // the worker's way to the orchestrator
+	uplink   *proctest.Proxy // between the worker and the orchestrator
 	client   *api.Client
 	follower *proctest.Follower
 	task     string
@@ -63,7 +64,7 @@ func newSite(t *testing.T, options proctest.WorkerOptions) *site {
 	return s
 }
 
-// run admits a run of a shell script and waits until it runs.
+// run creates a run of a shell script and waits until it has started.
 func (s *site) run(script string, more ...func(*api.CreateRun)) string {
 	s.t.Helper()
 	body := api.CreateRun{TaskID: s.task, Provider: "sh", Prompt: api.Some(script)}
@@ -78,12 +79,12 @@ func (s *site) run(script string, more ...func(*api.CreateRun)) string {
 	return r.ID
 }
 
-// with chooses the provider of a run.
+// with sets the provider of a run.
 func with(provider string) func(*api.CreateRun) {
 	return func(b *api.CreateRun) { b.Provider = provider }
 }
 
-// awaitEnd waits for the end of a run, as the journal tells it, and reads the run.
+// awaitEnd waits for the journal event of the run's end, and returns the run.
 func (s *site) awaitEnd(runID string) svc.Run {
 	s.t.Helper()
 	s.follower.AwaitRun(runID, svc.TopicRunFinished, svc.TopicRunFailed)
@@ -94,7 +95,7 @@ func (s *site) awaitEnd(runID string) svc.Run {
 	return r
 }
 
-// relayed is the run's log as the orchestrator has it now.
+// relayed returns the run's log as it is stored at the orchestrator now.
 func (s *site) relayed(runID string) []byte {
 	s.t.Helper()
 	body, err := s.client.Logs(s.t.Context(), runID, api.LogOptions{Format: "raw"})
@@ -109,7 +110,7 @@ func (s *site) relayed(runID string) []byte {
 	return text
 }
 
-// awaitLog waits until the orchestrator's log has a text.
+// awaitLog waits until the orchestrator's copy of the log contains a text.
 func (s *site) awaitLog(runID, text string) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "the log has "+text, func() bool {
@@ -117,7 +118,8 @@ func (s *site) awaitLog(runID, text string) {
 	})
 }
 
-// wantLog holds the record at the worker and the orchestrator's copy against what the terminal got.
+// wantLog compares the log at the worker and the orchestrator's copy with the bytes that the terminal
+// received.
 func (s *site) wantLog(runID string, want []byte) {
 	s.t.Helper()
 	record, err := os.ReadFile(filepath.Join(s.w.Dir, "runs", runID+".log"))
@@ -131,7 +133,7 @@ func (s *site) wantLog(runID string, want []byte) {
 	}
 }
 
-// differ is where two texts begin to differ.
+// differ returns the offset from which two texts differ.
 func differ(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -140,7 +142,7 @@ func differ(a, b []byte) int {
 	return n
 }
 
-// open makes the file that a program waits for.
+// open creates the file for which a program waits.
 func (s *site) open(gate string) {
 	s.t.Helper()
 	s.lab.Write(gate, "")

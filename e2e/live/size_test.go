@@ -10,10 +10,10 @@ import (
 	"svc/internal/proctest"
 )
 
-// toldSize is what the program says about its size.
+// toldSize matches the output of sizeProgram about its size.
 var toldSize = regexp.MustCompile(`\[(?:start|changed) \d+x\d+\]`)
 
-// sized runs the program that tells its size, and waits until it has done so for the first time.
+// sized starts a run of sizeProgram and waits until it has printed its first size.
 func (s *site) sized() string {
 	s.t.Helper()
 	id := s.run(program("size"))
@@ -21,7 +21,7 @@ func (s *site) sized() string {
 	return id
 }
 
-// sizes is every size that the program was given, in order.
+// sizes returns all sizes that sizeProgram has printed, in order.
 func (s *site) sizes(runID string) []string {
 	s.t.Helper()
 	var found []string
@@ -52,7 +52,7 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 				v.await(mark{}, "the screen", func(f frame) bool { return f.Type == "pane_snapshot" })
 				continue
 			}
-			v.awaitData(mark{}, "[start 220x50]") // the whole screen, at its own size
+			v.awaitData(mark{}, "[start 220x50]") // the whole screen, at the session's size
 			v.awaitError(mark{}, "lease_held")
 			since := v.here()
 			v.resize(90, 30)
@@ -72,7 +72,8 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 		if bytes.Contains(s.relayed(id), []byte("not mine")) {
 			t.Errorf("a viewer without the lease typed")
 		}
-		// They leave in any order, and the lease goes on; nobody asks for a size.
+		// After all other viewers left, the holder still has the lease. After the holder left, nobody has it,
+		// and the terminal returns to its default size.
 		for _, v := range viewers {
 			v.leave()
 		}
@@ -92,8 +93,8 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 	}
 }
 
-// TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes has viewers come and go while the holder drags the
-// corner of its window.
+// TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes attaches and detaches viewers while the lease's
+// holder resizes its window many times.
 func TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
@@ -118,8 +119,8 @@ func TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes(t *testing.T) {
 			v.awaitData(mark{}, final)
 		}
 	}
-	// A program that is slow to ask may see the same size twice, and not see one; but it sees them in
-	// order, and none comes back.
+	// A slow program may read the same size twice and may miss sizes. But it must read them in order, and
+	// never an earlier one again.
 	at := -1
 	for _, size := range s.sizes(id)[1:] {
 		next := slices.Index(asked, size)

@@ -14,7 +14,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// viewer is one client of a run's terminal, or of its screen, that notes all it is told.
+// viewer is a client of a run's terminal or screen. It stores all frames that it receives.
 type viewer struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -27,7 +27,7 @@ type viewer struct {
 	ended  error
 }
 
-// frame is any frame of the sockets for a browser.
+// frame has the members of all frames of the browser's sockets.
 type frame struct {
 	Type    string `json:"type"`
 	Code    string `json:"code,omitempty"`
@@ -39,14 +39,14 @@ type frame struct {
 	Seq     int64  `json:"seq,omitempty"`
 }
 
-// attach shares a run's terminal.
+// attach opens a socket to a run's terminal.
 func (s *site) attach(runID string) *viewer {
 	s.t.Helper()
 	conn, err := s.client.Attach(s.t.Context(), runID)
 	return newViewer(s.t, conn, err)
 }
 
-// attachThrough shares a run's terminal over a proxy of its own.
+// attachThrough opens a socket to a run's terminal through a proxy.
 func (s *site) attachThrough(p *proctest.Proxy, runID string) *viewer {
 	s.t.Helper()
 	client := s.o.Client()
@@ -55,7 +55,7 @@ func (s *site) attachThrough(p *proctest.Proxy, runID string) *viewer {
 	return newViewer(s.t, conn, err)
 }
 
-// watch looks at a run's screen.
+// watch opens a socket to a run's screen.
 func (s *site) watch(runID string) *viewer {
 	s.t.Helper()
 	conn, err := s.client.WatchPane(s.t.Context(), runID)
@@ -96,11 +96,11 @@ func (v *viewer) read(ctx context.Context) {
 
 // leave closes the socket as a page does.
 func (v *viewer) leave() {
-	_ = v.conn.Close(websocket.StatusNormalClosure, "") // the other side may be gone already
+	_ = v.conn.Close(websocket.StatusNormalClosure, "") // the server may have closed it already
 	v.vanish()
 }
 
-// vanish ends the viewer without a word.
+// vanish ends the viewer without a close frame.
 func (v *viewer) vanish() {
 	v.stop()
 	_ = v.conn.CloseNow() // it may be closed already
@@ -130,17 +130,17 @@ func (v *viewer) resize(cols, rows int) {
 	v.send(frame{Type: "resize", Rows: rows, Cols: cols})
 }
 
-// mark is a place in what the viewer was told.
+// mark is a position in the frames and the output that a viewer has received.
 type mark struct{ frames, data int }
 
-// here is the place of now.
+// here returns the current position.
 func (v *viewer) here() mark {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return mark{len(v.frames), len(v.data)}
 }
 
-// awaitData waits until the terminal has drawn a text since a place.
+// awaitData waits until the terminal's output after a position contains a text.
 func (v *viewer) awaitData(since mark, text string) {
 	v.t.Helper()
 	proctest.Eventually(v.t, proctest.Patience, "the terminal draws "+text, func() bool {
@@ -150,7 +150,7 @@ func (v *viewer) awaitData(since mark, text string) {
 	})
 }
 
-// await waits for a frame since a place.
+// await waits for a frame after a position for which is returns true, and returns it.
 func (v *viewer) await(since mark, what string, is func(frame) bool) frame {
 	v.t.Helper()
 	var found frame
@@ -183,7 +183,7 @@ func (v *viewer) awaitSize(since mark, cols, rows int) {
 	v.await(since, "the viewer is told the size", func(f frame) bool { return f.Type == "resize" && f.Rows == rows && f.Cols == cols })
 }
 
-// awaitClose waits for the end of the socket and says why it ended.
+// awaitClose waits until the socket is closed, and returns the error with which it ended.
 func (v *viewer) awaitClose(limit time.Duration) error {
 	v.t.Helper()
 	timeout := time.NewTimer(limit)
@@ -198,7 +198,7 @@ func (v *viewer) awaitClose(limit time.Duration) error {
 	return v.ended
 }
 
-// screen is the run's screen as the orchestrator shows it.
+// screen returns the run's screen from the orchestrator.
 func (s *site) screen(runID string) api.Pane {
 	s.t.Helper()
 	pane, err := s.client.Pane(s.t.Context(), runID)
