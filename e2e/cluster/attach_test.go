@@ -16,13 +16,13 @@ import (
 	"svc/internal/proctest"
 )
 
-// terminal is someone who is attached to a run.
+// terminal is a client that is attached to a run's terminal.
 type terminal struct {
 	t      *testing.T
 	conn   *websocket.Conn
 	output bytes.Buffer
 	lease  bool
-	list   string // of who sees the terminal, as it was told last: * holds the keyboard, ! is this one, ~ is not attached
+	list   string // the newest list of watchers: * holds the lease, ! is this client, ~ sees only the screen
 }
 
 type terminalFrame struct {
@@ -39,7 +39,7 @@ type terminalWatcher struct {
 	Since svc.Time `json:"since"`
 }
 
-// String is a watcher in short.
+// String returns a watcher in the short form of terminal.list.
 func (w terminalWatcher) String() string {
 	text := w.Name
 	if w.Mode == "live" {
@@ -54,7 +54,7 @@ func (w terminalWatcher) String() string {
 	return text
 }
 
-// attach shares the terminal of a run by an orchestrator, and waits for the keyboard.
+// attach attaches to a run's terminal through an orchestrator, and waits for the lease.
 func (s *site) attach(at *proctest.Orchestrator, runID string) *terminal {
 	s.t.Helper()
 	a := &terminal{t: s.t}
@@ -68,7 +68,7 @@ func (s *site) attach(at *proctest.Orchestrator, runID string) *terminal {
 	return a
 }
 
-// attachAs shares the terminal as someone with a token of that name, and is told who else sees it.
+// attachAs attaches to the terminal with a new token of the given name. The client receives lists of watchers.
 func (s *site) attachAs(at *proctest.Orchestrator, name string, role svc.Role, runID string) *terminal {
 	s.t.Helper()
 	conn, err := s.named(at, name, role).AttachListing(s.t.Context(), runID)
@@ -79,7 +79,7 @@ func (s *site) attachAs(at *proctest.Orchestrator, name string, role svc.Role, r
 	return &terminal{t: s.t, conn: conn}
 }
 
-// named is a client of an orchestrator with a new token of that name.
+// named returns a client of an orchestrator with a new token of the given name.
 func (s *site) named(at *proctest.Orchestrator, name string, role svc.Role) *api.Client {
 	s.t.Helper()
 	token, err := s.client.CreateToken(s.t.Context(), api.CreateToken{Name: name, Role: role})
@@ -91,7 +91,7 @@ func (s *site) named(at *proctest.Orchestrator, name string, role svc.Role) *api
 	return c
 }
 
-// until reads frames until something holds.
+// until reads frames until holds returns true.
 func (a *terminal) until(what string, holds func() bool) {
 	a.t.Helper()
 	for !holds() {
@@ -147,7 +147,7 @@ func (a *terminal) awaitOutput(text string) {
 	a.until(text, func() bool { return bytes.Contains(a.output.Bytes(), []byte(text)) })
 }
 
-// awaitClose reads to the end, which must say why it is one.
+// awaitClose reads until the socket is closed. The close frame must have a status code, which it returns.
 func (a *terminal) awaitClose() websocket.StatusCode {
 	a.t.Helper()
 	for {

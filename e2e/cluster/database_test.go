@@ -46,8 +46,8 @@ func TestFailuresOfTheDatabase(t *testing.T) {
 	}
 }
 
-// slowly has each trip to the database take longer, from all orchestrators. What they tell each other still fits into its times: nothing fails, whoever leads goes on,
-// and nobody is taken for gone.
+// slowly delays each round trip of all orchestrators to the database. The renewals of leases still meet their limits: no request fails, the leader keeps its
+// term, and no orchestrator is listed as gone.
 func (s *site) slowly(mark string) {
 	s.t.Helper()
 	trip := 100 * time.Millisecond
@@ -69,7 +69,7 @@ func (s *site) slowly(mark string) {
 	s.t.Logf("with %v for a trip, a run starts after %v", trip, s.await(during, svc.TopicRunStarted).Came.Sub(began).Round(10*time.Millisecond))
 	s.awaitEnd(during)
 	s.awaitEnd(before)
-	if least := time.Since(began); least < 6*time.Second { // longer than any lease and any silence
+	if least := time.Since(began); least < 6*time.Second { // longer than each lease and each limit for a missing heartbeat
 		proctest.Pause(6*time.Second - least)
 	}
 	list, err := s.client.Replicas(s.t.Context(), svc.Page{Limit: 100})
@@ -77,7 +77,7 @@ func (s *site) slowly(mark string) {
 		s.t.Fatal(err)
 	}
 	for _, o := range s.m.All {
-		s.awaitState(o, http.StatusOK) // now or soon: a write that takes three seconds is too slow for it
+		s.awaitState(o, http.StatusOK) // possibly not at once: an orchestrator is not ready after a write that took three seconds
 		if r := s.replica(o, list.Items); r.State != svc.ReplicaReady {
 			s.t.Errorf("%s is listed as %q", o.Name(), r.State)
 		}
@@ -88,7 +88,7 @@ func (s *site) slowly(mark string) {
 	stop()
 }
 
-// term is the number of the leader's term.
+// term returns the number of the leader's term (its epoch).
 func (s *site) term() (n int64) {
 	s.t.Helper()
 	conn, err := pgx.Connect(s.t.Context(), s.dsn)
@@ -102,7 +102,7 @@ func (s *site) term() (n int64) {
 	return n
 }
 
-// replica is how an orchestrator is listed; the zero value: it is not.
+// replica returns the entry of an orchestrator in the list. The zero value: the orchestrator is not listed.
 func (s *site) replica(o *proctest.Orchestrator, listed []svc.Replica) (found svc.Replica) {
 	address := strings.TrimPrefix(s.m.Peers[s.index(o)].URL, "http://")
 	for _, r := range listed {

@@ -15,19 +15,19 @@ import (
 	"svc/internal/proctest"
 )
 
-// failure is one thing that happens to an orchestrator, or to what stands between it and the others.
+// failure is a failure of an orchestrator, or of its connections.
 type failure struct {
 	name string
-	// strict: no request that may be repeated fails, not even for a moment.
+	// strict: no repeatable request may fail, not even with a transient error.
 	strict bool
 	begin  func(s *site, o *proctest.Orchestrator)
-	// meanwhile is what else holds while it lasts; nil: nothing.
+	// meanwhile checks more during the failure; nil: nothing.
 	meanwhile func(s *site, o *proctest.Orchestrator)
 	end       func(s *site, o *proctest.Orchestrator)
-	pause     time.Duration // until runs start again, as promised
+	pause     time.Duration // the promised limit until runs start again
 }
 
-// rounds is how often each failure happens.
+// rounds returns how often each failure is repeated.
 func rounds() int {
 	if proctest.Long() {
 		return 20
@@ -35,16 +35,16 @@ func rounds() int {
 	return 1
 }
 
-// talker is a run that prints for a while and then waits for a line.
+// talker is a run's script that prints for a while and then waits for a line.
 const talker = `i=0; while [ $i -lt 15 ]; do echo line $i; i=$((i+1)); sleep 0.1; done; read -r line; echo got $line`
 
-// suffer has failures happen to the orchestrator that pick names, one after the other.
+// suffer causes failures one after the other. Before each, pick chooses the orchestrator that fails.
 func suffer(t *testing.T, s *site, pick func() *proctest.Orchestrator, failures ...failure) {
 	t.Helper()
 	for round := range rounds() {
 		for _, f := range failures {
 			if !s.in(t, fmt.Sprintf("%s/%d", f.name, round+1), func() { s.suffer(f, pick(), fmt.Sprintf("%s %d", f.name, round+1)) }) {
-				return // what is left of the site says nothing about the next
+				return // after a failed check the state of the site is unknown
 			}
 		}
 	}
@@ -78,7 +78,8 @@ func start(_ *site, o *proctest.Orchestrator) { o.Start() }
 func freeze(_ *site, o *proctest.Orchestrator) { o.Signal(syscall.SIGSTOP) }
 func wake(_ *site, o *proctest.Orchestrator)   { o.Signal(syscall.SIGCONT) }
 
-// wakeLate wakes an orchestrator that has requests waiting which were answered by another one meanwhile. It may answer them alike or refuse them.
+// wakeLate thaws a frozen orchestrator after requests were sent to it, and after another one answered the same requests. The orchestrator may refuse
+// these requests or return the same results.
 func wakeLate(s *site, o *proctest.Orchestrator) {
 	s.t.Helper()
 	if proctest.Long() {
@@ -114,7 +115,7 @@ func wakeLate(s *site, o *proctest.Orchestrator) {
 	}
 }
 
-// item creates an item under its title as a key; sent is closed when the request is on its way.
+// item creates an item. Its title is also the idempotency key. sent, if not nil, is closed when the request has been written.
 func (s *site) item(ctx context.Context, client *api.Client, title string, sent chan struct{}) (string, error) {
 	if sent != nil {
 		ctx = onWrote(ctx, func() { close(sent) })
@@ -123,7 +124,7 @@ func (s *site) item(ctx context.Context, client *api.Client, title string, sent 
 	return item.ID, err
 }
 
-// cutDatabase takes the database away from an orchestrator: connections are closed and refused, or lost without a word.
+// cutDatabase disconnects an orchestrator from the database: its connections are closed and refused, or their data is dropped silently.
 func cutDatabase(mode pgtest.Mode) func(*site, *proctest.Orchestrator) {
 	return func(s *site, o *proctest.Orchestrator) {
 		s.t.Helper()
@@ -141,7 +142,7 @@ func restoreDatabase(s *site, o *proctest.Orchestrator) {
 	s.links[s.index(o)].Cut()
 }
 
-// saysUnavailable is what one without the database answers.
+// saysUnavailable checks that an orchestrator without the database answers with "unavailable".
 func saysUnavailable(s *site, o *proctest.Orchestrator) {
 	s.t.Helper()
 	if status, code := ask(o, "/api/v1/projects"); status != http.StatusServiceUnavailable || code != svc.CodeUnavailable {
@@ -162,7 +163,8 @@ func cutPeers(s *site, o *proctest.Orchestrator) {
 
 func restorePeers(s *site, o *proctest.Orchestrator) { s.m.Peers[s.index(o)].Set(proctest.Weather{}) }
 
-// sayUnreachable is what the others answer when they do not reach the leader, which works: they serve records, and nothing that is live.
+// sayUnreachable checks the other orchestrators while they cannot reach the leader, although the leader works: they serve records from the database,
+// and answer requests for live data with "replica_unreachable".
 func sayUnreachable(s *site, leader *proctest.Orchestrator) {
 	s.t.Helper()
 	var others []*proctest.Orchestrator
@@ -173,7 +175,7 @@ func sayUnreachable(s *site, leader *proctest.Orchestrator) {
 	}
 	s.awaitAnswers("/readyz", http.StatusServiceUnavailable, svc.CodeReplicaUnreachable, others...)
 	s.awaitAnswers("/api/v1/runs/"+s.runs[0]+"/logs", http.StatusServiceUnavailable, svc.CodeReplicaUnreachable, others...)
-	for _, o := range others { // the database is theirs, too
+	for _, o := range others { // they can still use the database
 		mark := s.t.Name() + " by " + o.Name()
 		id := s.create(mark, func(ctx context.Context) (string, error) { return s.item(ctx, o.Client(), mark, nil) })
 		if _, err := o.Client().WorkItem(s.t.Context(), id); err != nil {
@@ -185,7 +187,7 @@ func sayUnreachable(s *site, leader *proctest.Orchestrator) {
 	}
 }
 
-// drain has an orchestrator end as an operator does.
+// drain drains an orchestrator through the API and waits until it has ended.
 func drain(s *site, o *proctest.Orchestrator) {
 	s.t.Helper()
 	began := time.Now()
@@ -220,10 +222,10 @@ func TestFailuresOfTheLeader(t *testing.T) {
 	without := func(s *site, o *proctest.Orchestrator) { saysUnavailable(s, o); wantOther(s, o) }
 	failures := []failure{
 		{name: "killed", begin: kill, meanwhile: wantOther, end: start, pause: 8 * time.Second},
-		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 15 * time.Second}, // the host may be connected to it, and notices by its silence
+		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 15 * time.Second}, // the worker may be connected to it, and reconnects only after a missing response
 		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: restoreDatabase, pause: 12 * time.Second},
 		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: restorePeers, pause: 6 * time.Second},
-		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 12 * time.Second}, // from the order on: it waits for balancers, then the run is asked for
+		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 12 * time.Second}, // includes the drain itself, which waits for balancers, before the run is created
 	}
 	if proctest.Long() {
 		failures = append(failures,

@@ -13,7 +13,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// repository is what changes are landed into. It is made when it is first asked for.
+// repository returns the bare repository into which changes are landed. The first call creates it.
 func (s *site) repository() string {
 	s.t.Helper()
 	dir := filepath.Join(s.lab.Dir, "repository.git")
@@ -29,8 +29,8 @@ func (s *site) repository() string {
 	return dir
 }
 
-// change has a run change something in a working copy of its own. land asks for its landing until that is acknowledged, and wantOnce fails
-// unless it then is landed exactly once.
+// change makes a change by a run in a new working copy. land requests its landing until the request is acknowledged. wantOnce then fails the test
+// unless the change is landed exactly once.
 func (s *site) change(mark string) (land, wantOnce func()) {
 	s.t.Helper()
 	t, repo, file := s.t, s.repository(), strings.ReplaceAll(mark, "/", "-")

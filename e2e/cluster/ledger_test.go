@@ -16,8 +16,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// wantLedger is what holds after each failure: what was acknowledged exists once, nothing was started twice, all readers saw the same, nothing of
-// a log is missing, no word of a worker was refused for good, no host was given up, and no transactions locked each other out.
+// wantLedger checks what must hold after each failure: each acknowledged record exists once, no attempt was started twice, all readers received the
+// same journal, all logs are complete, no report of a worker was refused permanently, no host went offline, and PostgreSQL found no deadlock.
 func (s *site) wantLedger() {
 	s.t.Helper()
 	if s.t.Failed() {
@@ -88,7 +88,7 @@ func (s *site) wantStartedOnce() {
 	}
 }
 
-// wantSameJournal compares what the readers were told. That there is no gap they look at themselves.
+// wantSameJournal compares the events that the readers received. Each reader checks by itself that there is no gap.
 func (s *site) wantSameJournal() {
 	s.t.Helper()
 	longest := s.readers["balancer"].Events()
@@ -135,7 +135,7 @@ func (s *site) wantSameLogs() {
 	}
 }
 
-// log is the log of a run as an orchestrator gives it.
+// log returns the log of a run from one orchestrator. Status 0: no response; text is the error.
 func (s *site) log(at *proctest.Orchestrator, runID string) (status int, text string) {
 	s.t.Helper()
 	answer, err := at.Get(s.t.Context(), "/api/v1/runs/"+runID+"/logs")
@@ -150,7 +150,7 @@ func (s *site) log(at *proctest.Orchestrator, runID string) (status int, text st
 	return answer.StatusCode, string(body)
 }
 
-// wantNothingSetAside looks for what a worker keeps of signals that were refused for good, and of damaged attempts.
+// wantNothingSetAside checks that the worker has no files of permanently refused signals, nor of damaged attempts.
 func (s *site) wantNothingSetAside() {
 	s.t.Helper()
 	s.files(func(path string) {
@@ -162,12 +162,12 @@ func (s *site) wantNothingSetAside() {
 	})
 }
 
-// files visits each file of the worker.
+// files calls visit for each file of the worker.
 func (s *site) files(visit func(path string)) {
 	s.t.Helper()
 	err := filepath.WalkDir(s.worker.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if os.IsNotExist(err) {
-			return nil // it went away meanwhile
+			return nil // it was removed meanwhile
 		}
 		if err == nil && !entry.IsDir() {
 			visit(path)

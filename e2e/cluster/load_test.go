@@ -18,7 +18,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// passing says of an error that the same request may be answered in a moment.
+// passing reports whether an error is transient, so that the same request may succeed soon.
 func passing(err error) bool {
 	switch svc.CodeOf(err) {
 	case svc.CodeUnavailable, svc.CodeReplicaUnreachable:
@@ -27,18 +27,18 @@ func passing(err error) bool {
 	return errors.Is(err, api.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// caller sends requests that may be repeated, one after the other, and repeats none by itself.
+// caller sends repeatable requests one after the other. Its HTTP client repeats none by itself.
 type caller struct {
 	s     *site
 	url   string
 	name  string
 	http  *http.Client
-	limit time.Duration // of one try
+	limit time.Duration // for one try
 	fails func(what string, err error)
 }
 
-// load keeps callers busy at the balancer until stop is called. Each creates items under keys of their own and reads what it created. Of strict ones not
-// one request may fail; of others it may be a passing failure, and they repeat it.
+// load runs callers against the balancer until stop is called. Each caller creates items under different idempotency keys, and reads each of them. If strict
+// is true, no request may fail. Otherwise a request may fail with a transient error, and is repeated.
 func (s *site) load(name string, strict bool) (stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -67,7 +67,7 @@ func (s *site) load(name string, strict bool) (stop func()) {
 	})
 }
 
-// work goes on until ctx ends; what was begun then is still brought to its answer.
+// work sends requests until ctx ends. It still repeats its last requests until they are answered. It returns the number of answered requests.
 func (c *caller) work(ctx context.Context) (answered int64) {
 	defer c.http.CloseIdleConnections()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -86,12 +86,12 @@ func (c *caller) work(ctx context.Context) (answered int64) {
 			c.fails("reading of "+title, fmt.Errorf("it is titled %q", read.Title))
 		}
 		answered += 2
-		proctest.Pause(30 * time.Millisecond) // the pace of a caller
+		proctest.Pause(30 * time.Millisecond) // limits the caller's rate
 	}
 	return answered
 }
 
-// insist repeats a request until it is answered.
+// insist repeats a request until it succeeds, for at most proctest.Patience. It passes each error to fails.
 func (c *caller) insist(what string, try func(context.Context) error) {
 	for deadline := time.Now().Add(proctest.Patience); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), c.limit)
@@ -109,7 +109,7 @@ func (c *caller) insist(what string, try func(context.Context) error) {
 	}
 }
 
-// call sends one request, once.
+// call sends one request without repeating it.
 func (c *caller) call(ctx context.Context, method, path, key string, body, out any) error {
 	var sent io.Reader
 	if body != nil {
@@ -142,7 +142,7 @@ func (c *caller) call(ctx context.Context, method, path, key string, body, out a
 	return nil
 }
 
-// codeOf is the code of a refusal; empty: it is none.
+// codeOf returns the error code of a response; empty if the response has no error envelope.
 func codeOf(answer *http.Response) svc.Code {
 	var e api.Envelope
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))

@@ -82,7 +82,7 @@ func (s *site) anyAnswers() {
 	}
 }
 
-// ownFigures has each tell of itself: one leads, all know its term and reach it, and the host came to one of them.
+// ownFigures sums the metrics of all orchestrators: exactly one leads, all report its term and can reach it, and one has the host's uplink.
 func (s *site) ownFigures() {
 	sums := map[string]float64{}
 	for _, o := range s.m.All {
@@ -113,7 +113,7 @@ func (s *site) ownFigures() {
 	}
 }
 
-// sameKeys uses each key at two orchestrators at once.
+// sameKeys sends the same idempotency key to two orchestrators at the same time.
 func (s *site) sameKeys() {
 	t := s.t
 	leader, follower := s.m.Leader(), s.m.Follower()
@@ -139,7 +139,7 @@ func (s *site) sameKeys() {
 	}
 }
 
-// joiners may not join: one with other secrets, and one that wants the database for itself.
+// joiners starts orchestrators that must be refused: three with a different secret each, and one without a cluster address.
 func (s *site) joiners() {
 	t := s.t
 	joiners := map[string]*proctest.Orchestrator{
@@ -161,7 +161,7 @@ func (s *site) joiners() {
 	}
 }
 
-// attachments are terminals through a follower, one of which loses the leader.
+// attachments attaches to a terminal through a follower, kills the leader, and attaches again.
 func (s *site) attachments() {
 	leader, follower := s.m.Leader(), s.m.Follower()
 	id := s.run("attached", `while read -r line; do echo "[said $line]"; [ "$line" = end ] && exit 0; done`)
@@ -169,7 +169,7 @@ func (s *site) attachments() {
 	first := s.attach(follower, id)
 	first.typeIn("hello\r")
 	first.awaitOutput("[said hello]")
-	s.await(id, svc.TopicRunLeaseAcquired) // it is journaled beside the typing
+	s.await(id, svc.TopicRunLeaseAcquired) // this event is committed asynchronously
 	s.watchers(id)
 	leader.Kill()
 	first.awaitClose()
@@ -194,7 +194,8 @@ func (s *site) attachments() {
 	}
 }
 
-// watchers are people at several orchestrators who see a terminal; whoever asks is told of all of them, wherever they are. Its owner has the keyboard.
+// watchers lets clients at several orchestrators watch one terminal. Each client that requested the list must receive all watchers of all orchestrators.
+// The owner holds the lease.
 func (s *site) watchers(id string) {
 	leader, follower := s.m.Leader(), s.m.Follower()
 	ann := s.attachAs(leader, "list-ann", svc.RoleOperator, id)

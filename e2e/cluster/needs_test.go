@@ -13,7 +13,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// needs has the leader lost at a random moment while items that others need are finished by all orchestrators at once, and a change is landed.
+// needs makes the leader fail at a random moment, while requests to all orchestrators mark needed items as done and a change is landed.
 func (s *site) needs(t *testing.T) {
 	t.Helper()
 	failures := []failure{{name: "killed", begin: kill, end: start}}
@@ -30,13 +30,13 @@ func (s *site) needs(t *testing.T) {
 	}
 }
 
-// waiter is a run that waits until others have finished what it needs.
+// waiter is a run whose task needs other items.
 type waiter struct {
 	run, task string
 	needs     []string
 }
 
-// metWhile finishes one item by each orchestrator. For each of them a run waits that needs it alone, and one run needs them all.
+// metWhile marks one item as done through each orchestrator. For each item one run needs only this item, and one more run needs all of them.
 func (s *site) metWhile(f failure, mark string) {
 	s.t.Helper()
 	land, wantLandedOnce := s.change(mark)
@@ -60,7 +60,7 @@ func (s *site) metWhile(f failure, mark string) {
 	s.t.Logf("the leader is lost after %v", moment)
 	proctest.Pause(moment)
 	f.begin(s, leader)
-	finished.Wait() // who asks a frozen one gives up after a while, and asks another
+	finished.Wait() // a request to a frozen orchestrator times out, and is repeated at the balancer
 	met := time.Now()
 	for _, w := range waiters {
 		s.awaitEnd(w.run)
@@ -78,7 +78,7 @@ func (s *site) newItem(title string) string {
 	return s.create(title, func(ctx context.Context) (string, error) { return s.item(ctx, s.client, title, nil) })
 }
 
-// newWaiter makes an item that needs others, and a run of it.
+// newWaiter creates an item that needs other items, and a run of it.
 func (s *site) newWaiter(mark string, needs ...string) waiter {
 	s.t.Helper()
 	w := waiter{task: s.newItem(mark + " task"), needs: needs}
@@ -91,7 +91,7 @@ func (s *site) newWaiter(mark string, needs ...string) waiter {
 	return w
 }
 
-// finish marks an item done by one orchestrator, and by the balancer when that one does not answer.
+// finish marks an item as done through one orchestrator. It repeats a failed request through the balancer.
 func (s *site) finish(by *api.Client, item string) {
 	t := s.t
 	c := &caller{limit: 10 * time.Second, fails: func(what string, err error) {
@@ -106,7 +106,7 @@ func (s *site) finish(by *api.Client, item string) {
 	})
 }
 
-// wantOrder fails unless each waiter was unblocked once and placed once, after all that it needs was done.
+// wantOrder fails the test unless each waiter was unblocked once, and placed once after all its needs were done.
 func (s *site) wantOrder(waiters []waiter) {
 	s.t.Helper()
 	reader := s.readers["balancer"]

@@ -13,7 +13,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// sink is a place that notifications are sent to. It notes what comes when it comes, and may keep the sender waiting for the answer.
+// sink is a web server that receives notifications. It stores each of them at once, and can delay its responses.
 type sink struct {
 	url string
 
@@ -22,7 +22,7 @@ type sink struct {
 	got  []told
 }
 
-// told is a notification as it came.
+// told is a received notification.
 type told struct {
 	ID    string `json:"id"`
 	Kind  string `json:"kind"`
@@ -55,7 +55,7 @@ func newSink(t *testing.T) *sink {
 	return k
 }
 
-// config is the section of config.toml that has questions sent here.
+// config returns the section of config.toml that sends questions to this sink.
 func (k *sink) config() string {
 	return fmt.Sprintf("[[notify]]\nname = \"hook\"\nkind = \"webhook\"\nurl = %q\non = [\"needs_input\"]\n", k.url)
 }
@@ -67,7 +67,7 @@ func (k *sink) note(n told) (held chan struct{}) {
 	return k.held
 }
 
-// hold keeps each sender waiting until release is called.
+// hold delays all responses until release is called.
 func (k *sink) hold() (release func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,7 +82,7 @@ func (k *sink) hold() (release func()) {
 	})
 }
 
-// last is the number of what came, and the newest of it.
+// last returns the number of received notifications, and the newest.
 func (k *sink) last() (n int, newest told) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,7 +92,7 @@ func (k *sink) last() (n int, newest told) {
 	return n, newest
 }
 
-// times is how often something came under an id.
+// times returns how often a notification with an id was received.
 func (k *sink) times(id string) (n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -104,7 +104,8 @@ func (k *sink) times(id string) (n int) {
 	return n
 }
 
-// entries is how many openings were told, as a receiver counts them that knows repetitions by their id; a digest tells of several.
+// entries returns the number of inbox entries that were notified. Repetitions have the same id and count once. A digest counts as the number of its
+// entries.
 func (k *sink) entries(t *testing.T) (n int) {
 	t.Helper()
 	k.mu.Lock()
@@ -130,10 +131,11 @@ func (k *sink) entries(t *testing.T) (n int) {
 	return n + len(ids)
 }
 
-// asker is a run that asks a question and waits for the answer.
+// asker is a run's script that asks a question and waits for the answer.
 const asker = "svc exec signal progress --message 'which one?' --needs-input; read -r line; echo got $line"
 
-// notifications has the leader lost while it sends: one question is with the sink, which has not answered, one is in the outbox, one is asked while nobody leads.
+// notifications makes the leader fail while it sends: the sink has not responded to the first question, the second is in the outbox, and the third is asked
+// while there is no leader.
 func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*site, *proctest.Orchestrator)) {
 	s.t.Helper()
 	leader := s.m.Leader()
@@ -148,7 +150,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 		var n int
 		n, held = k.last()
 		sinks, err := s.client.Sinks(ctx)
-		return n > before && err == nil && len(sinks) == 1 && (sinks[0].Waiting == 2 || held.Kind == "digest") // which tells of both
+		return n > before && err == nil && len(sinks) == 1 && (sinks[0].Waiting == 2 || held.Kind == "digest") // a digest contains both
 	})
 	begin(s, leader)
 	lost := time.Now()
@@ -158,7 +160,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	proctest.Eventually(s.t, proctest.Patience, "all that was asked is told, and the try that was cut off is made again", func() bool {
 		return k.entries(s.t) >= *asked && k.times(held.ID) > 1
 	})
-	s.took("all is told after", time.Since(lost), 12*time.Second+30*time.Second) // a digest waits until the last one is so old
+	s.took("all is told after", time.Since(lost), 12*time.Second+30*time.Second) // a digest is sent only some time after the one before
 	wantOther(s, leader)
 	end(s, leader)
 	for i, id := range runs {
@@ -172,7 +174,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	}
 }
 
-// notified has everything happen to the leader that ends its term.
+// notified runs notifications once for each way in which a leader's term can end.
 func (s *site) notified(t *testing.T, k *sink) {
 	t.Helper()
 	failures := []failure{{name: "killed", begin: kill, end: start}}

@@ -17,14 +17,14 @@ import (
 	"svc/internal/proctest"
 )
 
-// site is orchestrators on one database, a host whose worker reaches them through the balancer, a project to run things in, and a reader of the
-// journal at each orchestrator and at the balancer. It lasts for several tests, one after the other: see in.
+// site is several orchestrators on one database, a host whose worker connects through the balancer, a project for runs, and a reader of the
+// journal at each orchestrator and at the balancer. Several subtests use it one after the other: see in.
 type site struct {
 	t       *testing.T
 	lab     *proctest.Lab
 	m       *proctest.Members
-	dsn     string         // of the database, past the links
-	links   []*pgtest.Link // each one's way to the database
+	dsn     string         // of the database, without the links
+	links   []*pgtest.Link // the proxy of each orchestrator to the database
 	client  *api.Client    // through the balancer
 	readers map[string]*proctest.Follower
 	worker  *proctest.Worker
@@ -32,12 +32,12 @@ type site struct {
 	task    string
 
 	mu     sync.Mutex        // guards the rest
-	acked  map[string]string // what was created and acknowledged, as id by mark
-	unsure map[string]bool   // what was asked for and not acknowledged, by mark
+	acked  map[string]string // acknowledged records: their id by mark
+	unsure map[string]bool   // requested and not acknowledged, by mark
 	runs   []string
 }
 
-// newSite starts n orchestrators, whose settings may be given more sections.
+// newSite starts n orchestrators. sections are added to their config.toml.
 func newSite(t *testing.T, n int, dsn string, sections ...string) *site {
 	t.Helper()
 	s := &site{t: t, lab: proctest.NewLab(t), dsn: dsn, readers: map[string]*proctest.Follower{}, acked: map[string]string{}, unsure: map[string]bool{}}
@@ -67,7 +67,7 @@ func newSite(t *testing.T, n int, dsn string, sections ...string) *site {
 	return s
 }
 
-// in has a part of a test use the site; what goes wrong is told there. The part ends with the ledger.
+// in runs a part of a test as a subtest that uses the site, and reports errors there. At the end it calls wantLedger.
 func (s *site) in(t *testing.T, name string, part func()) bool {
 	t.Helper()
 	return t.Run(name, func(inner *testing.T) {
@@ -89,7 +89,7 @@ func (s *site) index(o *proctest.Orchestrator) int {
 	return -1
 }
 
-// create asks the balancer for something under a key until it is acknowledged, and notes it by its mark.
+// create repeats a request under an idempotency key until it is acknowledged, and stores the id of the new record under mark.
 func (s *site) create(mark string, ask func(context.Context) (id string, err error)) string {
 	s.t.Helper()
 	s.note(mark, "")
@@ -107,7 +107,7 @@ func (s *site) create(mark string, ask func(context.Context) (id string, err err
 	return id
 }
 
-// note remembers what was asked for, and with an id that it was acknowledged.
+// note stores that a record was requested, or, with an id, that it was acknowledged.
 func (s *site) note(mark, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,20 +119,20 @@ func (s *site) note(mark, id string) {
 	s.acked[mark] = id
 }
 
-// acknowledged is the id under which something was acknowledged; empty: it was not.
+// acknowledged returns the id of an acknowledged record; empty: it was not acknowledged.
 func (s *site) acknowledged(mark string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.acked[mark]
 }
 
-// run admits a run of a shell script through the balancer. The script notes that it was started.
+// run creates a run of a shell script through the balancer. The script first writes its start to a file.
 func (s *site) run(mark, script string) string {
 	s.t.Helper()
 	return s.runOf(mark, s.task, script)
 }
 
-// runOf is run for another task than the site's.
+// runOf is run for a given task.
 func (s *site) runOf(mark, task, script string) string {
 	s.t.Helper()
 	body := api.CreateRun{TaskID: task, Provider: "sh",
@@ -149,7 +149,7 @@ func (s *site) runOf(mark, task, script string) string {
 
 func (s *site) starts() string { return filepath.Join(s.lab.Dir, "starts") }
 
-// await waits until any reader knows an event of a run, and gives it.
+// await waits until any reader has received an event of a run, and returns the event.
 func (s *site) await(runID string, topics ...svc.Topic) (found proctest.Event) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("run %s has %v", runID, topics), func() bool {
@@ -164,7 +164,7 @@ func (s *site) await(runID string, topics ...svc.Topic) (found proctest.Event) {
 	return found
 }
 
-// awaitEnd waits for the end of a run, which must be a good one of the first attempt.
+// awaitEnd waits for the end of a run. Its first attempt must end with run.finished.
 func (s *site) awaitEnd(runID string) {
 	s.t.Helper()
 	end := s.await(runID, svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunRequeued)
@@ -180,7 +180,7 @@ func (s *site) answer(mark, runID, line string) {
 		ctx, cancel := context.WithTimeout(api.WithIdempotencyKey(s.t.Context(), mark), 10*time.Second)
 		defer cancel()
 		err := s.client.SendKeys(ctx, runID, []string{"text:" + line, "Enter"})
-		later := passing(err) || svc.CodeOf(err) == svc.CodeHostNotConnected || svc.CodeOf(err) == svc.CodeOutcomeUnknown // so far: the key keeps what became of it
+		later := passing(err) || svc.CodeOf(err) == svc.CodeHostNotConnected || svc.CodeOf(err) == svc.CodeOutcomeUnknown // the outcome is stored under the key, and a repetition returns it
 		if err != nil && !later {
 			s.t.Errorf("keys are answered with %v", err)
 		}
@@ -188,12 +188,12 @@ func (s *site) answer(mark, runID, line string) {
 	})
 }
 
-// state is what an orchestrator answers to the question whether it is ready: the status and the error's code.
+// state returns the status and the error code of an orchestrator's /readyz.
 func state(o *proctest.Orchestrator) (status int, code svc.Code) {
 	return ask(o, "/readyz")
 }
 
-// ask reads a path of an orchestrator directly. 0: nobody answers.
+// ask requests a path from one orchestrator directly. Status 0: no response.
 func ask(o *proctest.Orchestrator, path string) (status int, code svc.Code) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -205,7 +205,7 @@ func ask(o *proctest.Orchestrator, path string) (status int, code svc.Code) {
 	return answer.StatusCode, codeOf(answer)
 }
 
-// awaitState waits until an orchestrator answers so, and tells how long that took.
+// awaitState waits until an orchestrator's /readyz returns a status, and returns how long that took.
 func (s *site) awaitState(o *proctest.Orchestrator, want int) time.Duration {
 	s.t.Helper()
 	began := time.Now()
@@ -216,13 +216,13 @@ func (s *site) awaitState(o *proctest.Orchestrator, want int) time.Duration {
 	return time.Since(began)
 }
 
-// awaitAllReady waits until each answers that it is ready.
+// awaitAllReady waits until all orchestrators are ready.
 func (s *site) awaitAllReady() {
 	s.t.Helper()
 	s.awaitAnswers("/readyz", http.StatusOK, "", s.m.All...)
 }
 
-// awaitAnswers waits until all of them answer so, at the same time.
+// awaitAnswers waits until all given orchestrators answer with this status and code at the same time.
 func (s *site) awaitAnswers(path string, want int, code svc.Code, all ...*proctest.Orchestrator) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("all answer %s with %d %s", path, want, code), func() bool {
@@ -240,7 +240,7 @@ func (s *site) awaitAnswers(path string, want int, code svc.Code, all ...*procte
 	})
 }
 
-// took logs how long something took. In the long form it may not take longer than the limit.
+// took logs a duration. In the long form of the tests it fails if the duration is longer than the limit.
 func (s *site) took(what string, d, limit time.Duration) {
 	s.t.Helper()
 	s.t.Logf("%s: %v (promised: %v)", what, d.Round(10*time.Millisecond), limit)
