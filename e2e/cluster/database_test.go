@@ -77,7 +77,7 @@ func (s *site) slowly(mark string) {
 		s.t.Fatal(err)
 	}
 	for _, o := range s.m.All {
-		s.awaitState(o, http.StatusOK) // possibly not at once: an orchestrator is not ready after a write that took three seconds
+		s.awaitState(o, http.StatusOK) // possibly not at once: the readiness check fails if its write takes three seconds
 		if r := s.replica(o, list.Items); r.State != svc.ReplicaReady {
 			s.t.Errorf("%s is listed as %q", o.Name(), r.State)
 		}

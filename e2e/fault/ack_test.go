@@ -9,7 +9,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// unheard gives a run to a host whose answers get lost from now on.
+// unheard starts a run on a host whose frames to the orchestrator are lost, so that the dispatch is not acknowledged.
 func unheard(t *testing.T, s *site, policy svc.RestartPolicy) (svc.Run, *proctest.Proxy, *proctest.Worker) {
 	t.Helper()
 	proxy := proctest.NewProxy(s.o)
@@ -51,7 +51,7 @@ func TestAnAttemptThatWasNeverHeardOfIsReplacedByTheNextWhenThePolicySaysSo(t *t
 	}
 	proxy.Set(proctest.Weather{})
 	w.AwaitStatus(svc.HostOnline)
-	s.lab.WantProcesses(0, "one/runs/"+r.ID) // the dead incarnation is ended
+	s.lab.WantProcesses(0, "one/runs/"+r.ID) // the worker has ended the session of the first attempt
 	if _, err := s.client.StopRun(t.Context(), r.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestNothingDependsOnTheClockOfAWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, proctest.ServeOptions{OfflineAfter: "3s"})
-			w := s.worker(proctest.WorkerOptions{}) // for its host, token and directory
+			w := s.worker(proctest.WorkerOptions{}) // only its host, token and directory are used
 			w.Stop()
 			w.AwaitStatus(svc.HostOffline)
 			stop := workerWithClock(t, s, w, func() time.Time { return time.Now().Add(wrong) })
@@ -56,7 +56,7 @@ func TestNothingDependsOnTheClockOfAWorker(t *testing.T) {
 	}
 }
 
-// workerWithClock runs a worker inside the test, with a clock of its own.
+// workerWithClock runs a worker inside the test process, with the given clock.
 func workerWithClock(t *testing.T, s *site, w *proctest.Worker, now func() time.Time) (stop func()) {
 	t.Helper()
 	binary := proctest.Binary(t)
@@ -97,9 +97,9 @@ func workerWithClock(t *testing.T, s *site, w *proctest.Worker, now func() time.
 	return stop
 }
 
-// A process that was frozen, as a debugger, a full swap or a paused virtual
-// machine does it, has not seen the heartbeats of that time. It holds their
-// absence against nobody.
+// An orchestrator may be frozen by a debugger, by a full swap space or by a
+// paused virtual machine. It has not received the heartbeats of that time, and
+// must not take a host as offline because of them.
 func TestAFrozenOrchestratorGivesNobodyUp(t *testing.T) {
 	t.Parallel()
 	const offlineAfter = 8 * time.Second
@@ -109,13 +109,13 @@ func TestAFrozenOrchestratorGivesNobodyUp(t *testing.T) {
 	running := s.run("read -r _ </dev/tty", always)
 	s.follower.AwaitRun(running.ID, svc.TopicRunStarted)
 	w.Signal(syscall.SIGSTOP)
-	unheard := s.run("read -r _ </dev/tty", always) // its ack is on its way all the time
+	unheard := s.run("read -r _ </dev/tty", always) // its acknowledgement is delayed during the whole freeze
 	s.follower.AwaitRun(unheard.ID, svc.TopicRunSpawning)
 	s.o.Signal(syscall.SIGSTOP)
 	proctest.Pause(offlineAfter + time.Second) // the fault itself takes this long
 	s.o.Signal(syscall.SIGCONT)
 	thawed := time.Now()
-	if got := s.get(unheard.ID); got.Attempt != 1 { // answered: it is awake
+	if got := s.get(unheard.ID); got.Attempt != 1 { // the response also shows that the orchestrator runs again
 		t.Errorf("the dispatch was given up: attempt %d", got.Attempt)
 	}
 	w.Signal(syscall.SIGCONT)

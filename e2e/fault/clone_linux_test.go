@@ -29,7 +29,7 @@ func TestACloneOfAWorkerMakesItsHostSuspectAndDisturbsNoRun(t *testing.T) {
 	})
 }
 
-// elsewhere makes a worker see none of this machine's processes and sockets.
+// elsewhere starts a worker in namespaces in which it sees none of this machine's processes and sockets.
 func elsewhere(w *proctest.Worker) {
 	w.Within("unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--",
 		"/bin/sh", "-c", `mount -t tmpfs svc-test "$XDG_RUNTIME_DIR" && exec "$@"`, "sh")
@@ -68,7 +68,7 @@ func cloneDisturbsNothing(t *testing.T, place func(*proctest.Worker)) {
 	if events := s.follower.Of(w.HostID, svc.TopicWorkerSuspect); len(events) != 1 {
 		t.Errorf("suspicion was told %d times", len(events))
 	}
-	// Two that replace each other for ever would be a storm.
+	// The worker and its clone must not replace each other's connection in a loop.
 	before := strings.Count(w.Log()+clone.Log(), "uplink open")
 	proctest.Pause(3 * time.Second)
 	if again := strings.Count(w.Log()+clone.Log(), "uplink open") - before; again > 2 {

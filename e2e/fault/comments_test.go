@@ -17,32 +17,34 @@ import (
 )
 
 // TestACommentArrivesOnceOrItsStateSaysWhyNot drafts comments on the changes of agents, edits and deletes some, and sends the rest in
-// batches, while worker, orchestrator, wrappers and tmux servers are killed and the link is cut. A batch goes as a message to the agent
-// that is there, or as the prompt of a run that continues. No comment is given to an agent twice, in an old wording or after it was
-// deleted; what is acknowledged was given, what is a draft was not, and the rest says that nobody knows, or its run why it did not start.
+// batches, while worker, orchestrator, wrappers and tmux servers are killed and the link is cut. A batch is sent as a message to the
+// running agent, or as the prompt of a run that continues. No comment may reach an agent twice, with an old text, or after it was
+// deleted. An acknowledged comment must have reached the agent, and a draft must not. Every other comment must be unconfirmed with a
+// reason, or be the prompt of a run that did not start.
 func TestACommentArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	talk(t, either(2, 4), func(t *testing.T, seed uint64) talking { return newReviewSite(t, seed, either(1, 2)) })
 }
 
-// reviewSite has agents whose changes are commented on.
+// reviewSite is a talkSite with changes of agents on which the test comments.
 type reviewSite struct {
 	*talkSite
 	changes []*reviewedChange
 }
 
-// reviewedChange is one change and what was said about it, as its reviewer knows it.
+// reviewedChange is one change, and the comments that the test has made on it.
 type reviewedChange struct {
 	task, workspace string
 	random          *rand.Rand
 	sends           int
 	made            int
-	texts           map[string]string // of each comment that there is, by id
+	texts           map[string]string // of each existing comment, by id
 	gone            []string          // texts that were replaced or deleted before they were sent
 }
 
-// The agent writes down each comment that it is given, with the run that it is in: first those of its prompt, then those of each
-// paste, which its terminal marks at both ends. It reports a paste as the hook of a real tool does.
+// reviewedScript is the agent. It writes each comment that it receives, with the id of its run, to a file: first the comments in its
+// prompt, then those of each paste, which the terminal marks at both ends (bracketed paste). It reports a paste as the hook of a real
+// tool does.
 const reviewedScript = `
 printf '\033[?2004h'
 esc=$(printf '\033')
@@ -104,7 +106,7 @@ func newReviewSite(t *testing.T, seed uint64, changes int) *reviewSite {
 	return s
 }
 
-// round has each change reviewed while everything is broken, then sends what is left until nothing is.
+// round reviews each change while faults happen. Then it sends the remaining drafts until there are none.
 func (s *reviewSite) round(batches int) {
 	s.t.Helper()
 	var reviewing sync.WaitGroup
@@ -120,12 +122,12 @@ func (s *reviewSite) round(batches int) {
 	reviewing.Wait()
 	for _, c := range s.changes {
 		s.arrives(c)
-		s.draft(c) // and one more, that meets nothing but an agent at work
+		s.draft(c) // one more comment, without faults
 		s.arrives(c)
 	}
 }
 
-// review drafts some comments; some of them are edited or deleted.
+// review drafts some comments, and edits or deletes some of them.
 func (s *reviewSite) review(c *reviewedChange) {
 	for range 1 + c.random.IntN(3) {
 		proctest.Pause(time.Duration(c.random.Int64N(int64(300 * time.Millisecond))))
@@ -139,7 +141,7 @@ func (s *reviewSite) review(c *reviewedChange) {
 	}
 }
 
-// draft makes a comment on one of the lines that the agent wrote.
+// draft creates a comment on one of the lines that the agent wrote.
 func (s *reviewSite) draft(c *reviewedChange) (id string) {
 	text, line := fmt.Sprintf("<%.8s-%d>", c.workspace, c.made), 1+c.random.IntN(3)
 	c.made++
@@ -169,7 +171,7 @@ func (s *reviewSite) edit(c *reviewedChange, id, text string) {
 
 func (s *reviewSite) remove(c *reviewedChange, id string) {
 	err := s.insist("delete "+id, func(ctx context.Context) error { return s.client.DeleteComment(ctx, id) })
-	if err != nil && svc.CodeOf(err) != svc.CodeNotFound { // a repetition finds none
+	if err != nil && svc.CodeOf(err) != svc.CodeNotFound { // an earlier try may have deleted it
 		s.t.Errorf("draft %s cannot be deleted: %v", id, err)
 		return
 	}
@@ -177,7 +179,7 @@ func (s *reviewSite) remove(c *reviewedChange, id string) {
 	delete(c.texts, id)
 }
 
-// send sends all drafts, if there are any. Refused, they stay drafts.
+// send sends all drafts. If the request is refused, they stay drafts.
 func (s *reviewSite) send(c *reviewedChange) {
 	c.sends++
 	_ = s.insist(fmt.Sprintf("%s send %d", c.workspace, c.sends), func(ctx context.Context) error {
@@ -186,8 +188,8 @@ func (s *reviewSite) send(c *reviewedChange) {
 	})
 }
 
-// arrives sends what came back as a draft, now that nothing is broken any more, until nothing does: the end of a session that was
-// killed is known some time after it.
+// arrives sends comments that became drafts again, until none does. It is called when all faults have ended. It may need several
+// tries, because the orchestrator detects the end of a killed session only after some time.
 func (s *reviewSite) arrives(c *reviewedChange) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "every draft is sent and does not come back", func() bool {
@@ -202,8 +204,8 @@ func (s *reviewSite) arrives(c *reviewedChange) {
 
 func isDraft(c svc.Comment) bool { return c.State == svc.CommentDraft }
 
-// settle waits until every comment that was sent has come to its end: its message has, or the run that it is the prompt of began or
-// ended. Runs whose workspace another one is in wait for that one to end: as a person would, it is stopped.
+// settle waits until every sent comment is settled: its message has a final state, or the run whose prompt it is has started or
+// ended. If such a run waits for its workspace because another run uses it, settle stops that other run, as a person would.
 func (s *reviewSite) settle(c *reviewedChange) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "every comment has come to its end", func() bool {
@@ -222,13 +224,13 @@ func (s *reviewSite) settle(c *reviewedChange) {
 	})
 }
 
-// waits says that a run has not begun, and may.
+// waits reports whether a run has not started yet, but still may.
 func (s *reviewSite) waits(runID string) bool {
 	r := s.get(runID)
 	return r.Status == svc.RunPending || r.Status == svc.RunSpawning
 }
 
-// makeRoom stops the run that another one of the same change waits for.
+// makeRoom stops the running runs of a change, so that the waiting run can use the workspace.
 func (s *reviewSite) makeRoom(c *reviewedChange, waiting string) {
 	s.t.Helper()
 	for r, err := range s.client.AllRuns(s.t.Context(), svc.RunFilter{TaskID: c.task}) {
@@ -255,11 +257,11 @@ func (s *reviewSite) comments(c *reviewedChange) (all []svc.Comment) {
 	return all
 }
 
-// judge compares the comments with what their reviewers did and what the agents were given.
+// judge compares the comments with the actions of the reviewers, and with the comments that the agents received.
 func (s *reviewSite) judge() {
 	s.t.Helper()
 	states := map[string]int{}
-	given := map[string][]string{} // the runs that were given a text
+	given := map[string][]string{} // by text: the runs whose agents received it
 	for _, line := range s.noted("comments") {
 		run, text, _ := strings.Cut(line, " ")
 		given[text] = append(given[text], run)
@@ -293,7 +295,7 @@ func orNone(id *string) string {
 	return *id
 }
 
-// wrong says what a comment must not be, given the runs whose agents got it; empty: all is well.
+// wrong returns why a comment's state is wrong, given the runs whose agents received the comment; empty: the state is correct.
 func (s *reviewSite) wrong(c svc.Comment, runs []string) string {
 	switch {
 	case len(runs) > 1:

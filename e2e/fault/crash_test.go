@@ -23,11 +23,11 @@ func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnceOnPostgreSQL
 	crashLoop(t, proctest.ServeOptions{Database: pgtest.Start(t)}, either(6, 60))
 }
 
-// crashLoop kills the orchestrator again and again while writers write. A write that got no answer
-// is repeated with the same key until it gets one.
+// crashLoop kills the orchestrator again and again while writers send requests. A request without a
+// response is repeated with the same idempotency key until it is answered.
 func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
 	lab := proctest.NewLab(t)
-	// No host will come: the runs must wait however slow the machine is, or their timeouts would be events too.
+	// There is no host. The runs must wait during the whole test: a dispatch timeout would add events to the journal.
 	options.Config = "[runs]\ndispatch_timeout = \"2h\"\n"
 	o := proctest.NewOrchestrator(lab, options)
 	o.Start()
@@ -41,7 +41,7 @@ func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
 	}
 	for round := range rounds {
 		answered := ledger.len()
-		// A crash hits anywhere: right after the start, or in the middle of the load.
+		// The crash happens at a random moment: immediately after the start, or during the load.
 		proctest.Eventually(t, proctest.Patience, "writes are answered again", func() bool { return ledger.len() > answered+rand.IntN(60) })
 		o.Kill()
 		o.Start()
@@ -61,7 +61,7 @@ func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
 	t.Logf("%d answered writes, %d events, %d crashes", ledger.len(), len(follower.Events()), rounds)
 }
 
-// checkJournal compares the journal as it is listed with what the stream told.
+// checkJournal compares the listed journal with the events of the stream.
 func checkJournal(t *testing.T, o *proctest.Orchestrator, f *proctest.Follower) {
 	t.Helper()
 	var listed []svc.Event

@@ -13,7 +13,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// notReady is the cause that /readyz tells; "" when it is ready or does not answer.
+// notReady returns the cause in the response of /readyz; "" if the orchestrator is ready or does not respond.
 func notReady(t *testing.T, o *proctest.Orchestrator) string {
 	t.Helper()
 	res, err := o.Get(t.Context(), "/readyz")
@@ -42,7 +42,8 @@ func TestAnOrchestratorWhoseDatabaseVanishesSaysSoComesBackAndEndsWhenAsked(t *t
 	link.Set(pgtest.Swallows)
 	proctest.Eventually(t, proctest.Patience, "the readiness tells it again", away)
 	o.Signal(syscall.SIGTERM)
-	// That it ends is what matters, within its 8 seconds and as many for a loaded machine: what it could not write it may complain of.
+	// The orchestrator must end within 8 seconds; a loaded machine gets 8 more. Its exit code may be an error, because it could not write
+	// its last records.
 	_ = o.Wait(16 * time.Second)
 }
 

@@ -29,7 +29,7 @@ func smallDisk(t *testing.T, lab *proctest.Lab, name, size string) string {
 		t.Skipf("no file system of its own can be mounted here: %v", err)
 	}
 	t.Cleanup(func() {
-		// Whatever lives on the disk ends after this, with the lab.
+		// The unmount is lazy: the lab's processes that use the disk end after it.
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Errorf("unmount: %v", err)
 		}
@@ -37,7 +37,7 @@ func smallDisk(t *testing.T, lab *proctest.Lab, name, size string) string {
 	return dir
 }
 
-// fill writes until there is no room for one byte more, and returns the file to remove.
+// fill writes to a file until the disk is full, and returns the file's path.
 func fill(t *testing.T, dir, name string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, name)
@@ -85,9 +85,9 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	said("two") // both are in the spool: accepted
 	ballast := fill(t, dir, "ballast")
 	open("full")
-	said("lost") // it could not be kept, and the run goes on
+	said("lost") // the report could not be stored, but the run continues
 	open("end")
-	s.lab.WantProcesses(0, "exec run "+dir) // it could end as well
+	s.lab.WantProcesses(0, "exec run "+dir) // the wrapper can end, too
 	proxy.Set(proctest.Weather{})
 	// What was accepted is delivered although the disk is still full.
 	ended := s.follower.AwaitRun(r.ID, svc.TopicRunFinished, svc.TopicRunFailed)
@@ -101,7 +101,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, "runs", r.ID+".1"))
 		return os.IsNotExist(err)
 	})
-	more := fill(t, dir, "more ballast") // in the place of what the attempt had
+	more := fill(t, dir, "more ballast") // uses the space of the removed attempt
 	refused := s.run("true")
 	e := s.follower.AwaitRun(refused.ID, svc.TopicRunRequeued)
 	if !strings.Contains(e.Text("reason"), "no space left") {
@@ -137,7 +137,7 @@ func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
 		return err
 	}
 	var err error
-	for n := 0; err == nil && n < 1000; n++ { // until what the database has of its own is used up
+	for n := 0; err == nil && n < 1000; n++ { // until the free space inside the database's files is used up
 		err = write(n)
 	}
 	if svc.CauseOf(err) != svc.CauseDiskFull {
@@ -147,7 +147,7 @@ func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
 	if !errors.As(err, &server) || server.RequestID == "" {
 		t.Errorf("the refusal has no request id: %v", err)
 	}
-	for range 3 { // a small write that just fits in does not make it ready
+	for range 3 { // a small write that still succeeds must not make the orchestrator ready
 		answer, err := http.Get(o.URL + "/readyz")
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func TestRunsStartReportAndEndWhileTheOrchestratorIsKilled(t *testing.T) {
 		}
 		proctest.Pause(time.Duration(200+rand.IntN(1200)) * time.Millisecond)
 		if kills >= either(8, 40) {
-			continue // let them come to their end
+			continue // no more faults: the remaining runs can end
 		}
 		s.o.Kill()
 		proctest.Pause(time.Duration(rand.IntN(400)) * time.Millisecond)
@@ -75,7 +75,7 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 	proctest.Pause(either(8*time.Second, 10*time.Minute))
 	s.lab.WantProcesses(0, "exec run") // all have ended meanwhile
 	outage := time.Since(down)
-	// Each signal is tried once by its hook; besides, the worker alone tries, seldom and more seldom.
+	// Each signal is sent once by its hook. Otherwise only the worker connects, with an increasing back-off.
 	tries, complaints := proxy.OpenedSince(down), strings.Count(w.Log(), "signals wait in the spool")
 	if most := 3*count + 30 + int(outage/(5*time.Second)); tries > most {
 		t.Errorf("%d connections were tried in an outage of %v, more than %d", tries, outage, most)

@@ -10,7 +10,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// kill ends a process of the lab as a crash does.
+// kill ends a process of the lab with SIGKILL. The process may have ended already.
 func kill(t *testing.T, p proctest.Proc) {
 	t.Helper()
 	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {

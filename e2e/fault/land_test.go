@@ -12,13 +12,13 @@ import (
 	"svc/internal/proctest"
 )
 
-// remote is a bare repository of a landing, which stops a push where the test wants it.
+// remote is a bare repository into which changes are landed. A test can make it block a push in a hook.
 type remote struct {
 	t   *testing.T
 	dir string
 }
 
-// A push is stopped at a hook for as long as the file "stop-<hook>" is there.
+// stopHook blocks a push in the hook while the file "stop-<hook>" exists.
 const stopHook = `#!/bin/sh
 test -e stop-$(basename $0) || exit 0
 touch at-$(basename $0)
@@ -48,7 +48,7 @@ func (r remote) git(args ...string) string {
 	return strings.TrimSpace(string(said))
 }
 
-// stop has the next push stop at a hook. The answer waits until one has, and the one that it gives lets it go on.
+// stop makes the next push block in a hook. reached waits until a push is blocked there, and goOn lets it continue.
 func (r remote) stop(hook string) (reached, goOn func()) {
 	r.t.Helper()
 	stop, at := filepath.Join(r.dir, "stop-"+hook), filepath.Join(r.dir, "at-"+hook)
@@ -65,8 +65,8 @@ func (r remote) stop(hook string) (reached, goOn func()) {
 	return reached, func() { removeAll(r.t, stop, at) }
 }
 
-// TestALandingThatIsCutOffHappensOnce kills worker and orchestrator before the push, while the repository looks at it, and after the
-// branch has moved but before anybody was told.
+// TestALandingThatIsCutOffHappensOnce kills worker and orchestrator before the push, while the repository checks the push, and after
+// the branch has moved but before the result was reported.
 func TestALandingThatIsCutOffHappensOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})

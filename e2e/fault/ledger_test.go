@@ -14,17 +14,17 @@ import (
 	"svc/internal/proctest"
 )
 
-// entry is a write that was answered, and the event that must tell of it.
+// entry is a write that was answered, with the topic of its event.
 type entry struct {
 	topic svc.Topic
 	id    string // of the project, work item or run
 }
 
-// ledger is every write that was answered.
+// ledger is the list of all answered writes.
 type ledger struct {
 	mu      sync.Mutex // guards the rest
 	entries []entry
-	checked int // entries that were found in the journal already
+	checked int // number of entries that check has compared already
 }
 
 func (l *ledger) add(topic svc.Topic, id string) {
@@ -39,7 +39,7 @@ func (l *ledger) len() int {
 	return len(l.entries)
 }
 
-// subject is what an event is about.
+// subject returns the id of the run, work item or project that an event is about.
 func subject(e proctest.Event) string {
 	for _, member := range []string{"run_id", "task_id", "project_id"} {
 		if id := e.Text(member); id != "" {
@@ -49,7 +49,7 @@ func subject(e proctest.Event) string {
 	return ""
 }
 
-// check holds what was answered against the journal and the records.
+// check compares the answered writes with the journal, and those since the last check with the records.
 func (l *ledger) check(t *testing.T, c *api.Client, f *proctest.Follower) {
 	t.Helper()
 	l.mu.Lock()
@@ -79,7 +79,7 @@ func (l *ledger) check(t *testing.T, c *api.Client, f *proctest.Follower) {
 	}
 }
 
-// stillThere reads the record that a write made or ended.
+// stillThere reads the record that a write changed, and returns an error if the change is missing.
 func stillThere(ctx context.Context, c *api.Client, e entry) error {
 	var err error
 	switch e.topic {
@@ -101,8 +101,8 @@ func stillThere(ctx context.Context, c *api.Client, e entry) error {
 	return err
 }
 
-// checkNothingElse looks for what happened twice or without being asked for. The writers have
-// stopped, and whatever they began was answered.
+// checkNothingElse checks that the journal has no event without an answered write, and none twice. It
+// is called after the writers have stopped, when all their writes have been answered.
 func (l *ledger) checkNothingElse(t *testing.T, f *proctest.Follower) {
 	t.Helper()
 	want := map[entry]int{}
@@ -117,7 +117,7 @@ func (l *ledger) checkNothingElse(t *testing.T, f *proctest.Follower) {
 	}
 }
 
-// writer does one write after the other and enters each in the ledger when it was answered.
+// writer sends one write after the other, and adds each to the ledger when it was answered.
 type writer struct {
 	client  *api.Client
 	ledger  *ledger
@@ -149,8 +149,9 @@ func (w *writer) work(ctx context.Context) {
 	}
 }
 
-// answered repeats a write until it is answered. With the key of the first try it cannot happen
-// twice. It goes on when the test wants to end: a write without an answer may have happened.
+// answered repeats a write until it is answered. All tries have the same idempotency key, so the
+// write cannot be executed twice. answered ignores the end of the test's context, because a write
+// without a response may have been executed.
 func (w *writer) answered(write func(context.Context) error) error {
 	ctx := api.WithIdempotencyKey(context.Background(), fmt.Sprintf("%s-%d", w.name, w.count))
 	for {
@@ -167,7 +168,7 @@ func (w *writer) answered(write func(context.Context) error) error {
 
 func (w *writer) must(topic svc.Topic, id *string, write func(context.Context) error) bool {
 	if err := w.answered(write); err != nil {
-		w.ledger.add(svc.Topic("refused: "+err.Error()), w.name) // found by check: no such event comes
+		w.ledger.add(svc.Topic("refused: "+err.Error()), w.name) // makes check fail: no event has this topic
 		return false
 	}
 	w.ledger.add(topic, *id)
@@ -204,7 +205,8 @@ func (w *writer) newRun() {
 	}
 }
 
-// rename has no key: the same change a second time changes nothing and journals nothing.
+// rename changes a title. An idempotency key has no effect on this request; the same change a second
+// time changes nothing and journals nothing.
 func (w *writer) rename() {
 	id := w.tasks[w.random.IntN(len(w.tasks))]
 	w.must(svc.TopicItemUpdated, &id, func(ctx context.Context) error {
@@ -222,7 +224,8 @@ func (w *writer) stopRun() {
 	})
 }
 
-// deleteTask has no key either: a second delete finds nothing.
+// deleteTask deletes a task. An idempotency key has no effect on this request either; a second delete
+// returns not_found.
 func (w *writer) deleteTask() {
 	id := w.tasks[len(w.tasks)-1]
 	w.tasks = w.tasks[:len(w.tasks)-1]

@@ -23,7 +23,7 @@ func TestAStoppedRunIsEndedByTheLadderWithAllItLeavesBehind(t *testing.T) {
 	if err != nil || stopped.Status != svc.RunStopped {
 		t.Fatalf("stop: %v, %s", err, stopped.Status)
 	}
-	// The worker dies between two steps of the ladder; the next one goes on with it.
+	// The worker is killed between two steps of the ladder. The restarted worker continues with the next step.
 	proctest.Pause(500 * time.Millisecond)
 	w.Kill()
 	w.Launch()
@@ -43,7 +43,7 @@ func TestAFailedRunIsRestartedAsItsNextAttempt(t *testing.T) {
 	r := s.run("setsid nohup sleep 778 >/dev/null 2>&1 & echo attempt $SVC_ATTEMPT; [ $SVC_ATTEMPT = 2 ] && exit 0; exit 5",
 		func(b *api.CreateRun) { b.RestartPolicy = api.Some(svc.RestartOnFailure) })
 	s.follower.AwaitRun(r.ID, svc.TopicRunRequeued)
-	w.Kill() // and the worker that had the first attempt is another than the one of the second
+	w.Kill() // the second attempt is started by another worker process than the first
 	w.Launch()
 	s.follower.Await(proctest.Patience, "both attempts have ended", func([]proctest.Event) bool {
 		return len(s.follower.Of(r.ID, svc.TopicRunFinished)) == 2
@@ -65,7 +65,7 @@ func TestAFailedRunIsRestartedAsItsNextAttempt(t *testing.T) {
 
 const manyLines = 100_000
 
-// counted is what "seq 1 n" writes to a terminal.
+// counted returns the output of "seq 1 n" on a terminal.
 func counted(n int) []byte {
 	var b bytes.Buffer
 	for i := range n {

@@ -17,9 +17,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestNoTreeThatStoodStillIsLost has agents change their working copies at random while everything around them breaks. Whenever an
-// agent rests, the orchestrator gets its tree, byte for byte; it is there although the host's folders are gone at the end; and the
-// agent's own index, HEAD, branches, stash and settings are as the agent left them.
+// TestNoTreeThatStoodStillIsLost runs agents that change their working copies at random while faults happen. Whenever an agent
+// pauses, the orchestrator must receive its tree, byte for byte. The tree must still be there after the host's folders were removed.
+// Checkpoints must not change the agent's index, HEAD, branches, stash and settings.
 func TestNoTreeThatStoodStillIsLost(t *testing.T) {
 	t.Parallel()
 	seed := either(1, rand.Uint64())
@@ -36,7 +36,7 @@ func TestNoTreeThatStoodStillIsLost(t *testing.T) {
 	}
 }
 
-// lossSite is one host behind a bad network, and agents that work on it.
+// lossSite is one host behind an unreliable network, with several agents.
 type lossSite struct {
 	*site
 	random *rand.Rand
@@ -47,16 +47,17 @@ type lossSite struct {
 	rounds int
 }
 
-// lossAgent does what the test writes into its box: round by round it changes the working copy, then rests until it is told that
-// its tree was seen.
+// lossAgent executes the scripts that the test writes into its box. In each round it changes the working copy, then pauses until the
+// test has checked that its tree was relayed.
 type lossAgent struct {
 	run   svc.Run
 	box   string
-	tree  string // as it rested last
-	kills int    // of its sessions
+	tree  string // at its last pause
+	kills int    // how often its sessions were killed
 }
 
-// The agent's loop. Another attempt goes on with the round that was cut off. A git that was killed leaves its lock behind.
+// lossScript is the agent's loop. A new attempt continues with the interrupted round. It removes locks, because a killed git leaves
+// its lock behind.
 const lossScript = `
 box=%s
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost
@@ -98,7 +99,7 @@ func newLossSite(t *testing.T, random *rand.Rand, agents int) *lossSite {
 	return s
 }
 
-// round lets every agent work while faults come and go, and then looks at what is kept of each. It says how many faults there were.
+// round lets all agents work while faults happen, and then checks that the tree of each was relayed. It returns the number of faults.
 func (s *lossSite) round(faults int) int {
 	s.t.Helper()
 	s.rounds++
@@ -150,8 +151,8 @@ func (s *lossSite) fault() {
 	}
 }
 
-// killOne kills a wrapper or a whole tmux server, and what the agent was doing with it. Between two attempts there is none; and a run
-// that was killed often waits for minutes before it starts again, so each is killed a few times only.
+// killOne kills the wrapper or the tmux server of an agent, if it has a session now. A run that was killed often waits for minutes
+// before it starts again, so each agent is killed at most four times.
 func (s *lossSite) killOne(a *lossAgent) {
 	s.t.Helper()
 	if a.kills == 4 {
@@ -168,7 +169,7 @@ func (s *lossSite) killOne(a *lossAgent) {
 	}
 }
 
-// work is a shell script that does to a repository what agents do. Its last line makes a tree that never was before.
+// work returns a shell script that changes a repository as agents do. Its last line makes a tree that did not exist before.
 func (s *lossSite) work() string {
 	r := s.random
 	file := func() string { return []string{"a", "b c", "d/e", "d/f/g", "-h", "i\nj"}[r.IntN(6)] }
@@ -197,7 +198,7 @@ func (s *lossSite) work() string {
 	return strings.Join(append(lines, fmt.Sprintf("echo %d > round", r.Uint64())), "\n") + "\n"
 }
 
-// write puts a file into an agent's box, whole or not at all.
+// write writes a file into an agent's box atomically.
 func (s *lossSite) write(a *lossAgent, name, text string) {
 	s.t.Helper()
 	path := filepath.Join(a.box, fmt.Sprintf("%d.%s", s.rounds, name))
@@ -207,7 +208,7 @@ func (s *lossSite) write(a *lossAgent, name, text string) {
 	}
 }
 
-// await reads a file of the agent once it is there.
+// await waits until the agent has written a file, and returns the file's text.
 func (s *lossSite) await(a *lossAgent, name string) (text string) {
 	s.t.Helper()
 	path := filepath.Join(a.box, fmt.Sprintf("%d.%s", s.rounds, name))
@@ -219,7 +220,7 @@ func (s *lossSite) await(a *lossAgent, name string) (text string) {
 	return text
 }
 
-// wantKept waits until the orchestrator has an agent's tree, and takes it out of its bundle.
+// wantKept waits until an agent's tree is relayed to the orchestrator, and checks the tree in the bundle.
 func (s *lossSite) wantKept(a *lossAgent) {
 	s.t.Helper()
 	var w svc.Workspace
@@ -236,7 +237,7 @@ func (s *lossSite) wantKept(a *lossAgent) {
 	}
 }
 
-// fetched is the tree in the newest bundle that the orchestrator has, checked by git object by object.
+// fetched returns the tree in the newest bundle at the orchestrator. git checks each object of it (fsckObjects).
 func (s *lossSite) fetched(w svc.Workspace) string {
 	s.t.Helper()
 	body, err := s.client.Bundle(s.t.Context(), w.ID, w.RelayedCheckpoint)
@@ -263,7 +264,7 @@ func (s *lossSite) fetched(w svc.Workspace) string {
 	return lastLine(string(out))
 }
 
-// loseTheHost removes all that the host has; what the orchestrator has stands.
+// loseTheHost removes the host's working copies and mirrors, and checks that the orchestrator still has all trees.
 func (s *lossSite) loseTheHost() {
 	s.t.Helper()
 	s.host.Kill()

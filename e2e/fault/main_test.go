@@ -1,9 +1,9 @@
-// Package fault tests what is promised when things break: real processes of the real binary are
-// killed, cut off, starved of disk and cloned, and afterwards nothing may be lost, nothing may have
-// happened twice, and nothing may be stuck.
+// Package fault tests the behaviour after failures: real processes of the real binary are killed,
+// disconnected, cloned or get a full disk. Afterwards nothing may be lost, nothing may have been
+// executed twice, and nothing may hang.
 //
-// Each test has a short variant that always runs and, where more rounds or longer outages can find
-// more, a long one behind SVC_TEST_LONG=1.
+// Each test has a short variant that always runs. Where more rounds or longer outages can find more,
+// SVC_TEST_LONG=1 enables a long variant.
 package fault
 
 import (
@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(proctest.MainParallel(pgtest.Tests{M: m}, 4)) }
 
-// either is the short value, or the long one when the long variants run.
+// either returns the short value, or the long value if the long variants are enabled.
 func either[T any](short, long T) T {
 	if proctest.Long() {
 		return long

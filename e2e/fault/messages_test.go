@@ -17,28 +17,29 @@ import (
 )
 
 // TestAMessageArrivesOnceOrItsStateSaysWhyNot sends messages to agents while worker, orchestrator, wrappers and tmux servers are
-// killed. Each agent writes into a file outside of svc what it was given. No text is given twice, to another attempt or out of
-// order; what is acknowledged was given, what is undelivered was not, and the rest says that nobody knows.
+// killed. Each agent writes the messages that it receives into a file outside of svc. No message may arrive twice, in another attempt
+// or out of order. An acknowledged message must have arrived, an undelivered one must not, and every other must be unconfirmed.
 func TestAMessageArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	talk(t, either(4, 8), func(t *testing.T, seed uint64) talking { return newMessageSite(t, seed, 2) })
 }
 
-// messageSite has agents that take messages.
+// messageSite is a talkSite with agents that accept messages.
 type messageSite struct {
 	*talkSite
 	agents []*messageAgent
 }
 
-// messageAgent notes what it is given.
+// messageAgent is a run whose agent writes down the messages that it receives.
 type messageAgent struct {
 	run    svc.Run
 	random *rand.Rand
-	sent   []string // what was accepted, in order
-	denied []string // what was refused
+	sent   []string // accepted messages, in order
+	denied []string // refused messages
 }
 
-// The agent notes each prompt with its attempt before it reports it, as the hook of a real tool does.
+// messageScript is the agent. It writes each prompt with its attempt to a file, and then reports the prompt as the hook of a real
+// tool does.
 const messageScript = `
 svc exec signal completed --result success
 while read -r line; do
@@ -73,7 +74,7 @@ func newMessageSite(t *testing.T, seed uint64, agents int) *messageSite {
 	return s
 }
 
-// round sends messages to every agent while everything is killed once or twice.
+// round sends messages to every agent while each process is killed once or twice.
 func (s *messageSite) round(messages int) {
 	s.t.Helper()
 	var sending sync.WaitGroup
@@ -92,7 +93,7 @@ func (s *messageSite) round(messages int) {
 	}
 }
 
-// settle waits until each message has come to its end.
+// settle waits until each message has a final state.
 func (s *messageSite) settle() {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "every message has come to its end", func() bool {
@@ -105,8 +106,8 @@ func (s *messageSite) settle() {
 	})
 }
 
-// arrives checks that an agent is given messages when nothing is broken any more. The first may meet the end of the attempt before, or
-// what was pasted into the same line and not submitted.
+// arrives checks that an agent receives messages after the faults have ended. The first messages may fail, because the attempt before
+// is just ending, or because an earlier paste without Enter is on the same line.
 func (s *messageSite) arrives(a *messageAgent) {
 	s.t.Helper()
 	for range 3 {
@@ -119,7 +120,7 @@ func (s *messageSite) arrives(a *messageAgent) {
 	s.t.Errorf("run %s is given no messages, though nothing is broken", a.run.ID)
 }
 
-// send repeats a message with its key until it is answered.
+// send sends a message, and repeats the request with the same key until it is answered.
 func (s *messageSite) send(a *messageAgent) {
 	text := fmt.Sprintf("<%s-%d>", a.run.ID[:8], len(a.sent)+len(a.denied))
 	when := []svc.MessageWhen{svc.MessageNow, svc.MessageTurnEnd}[a.random.IntN(2)]
@@ -145,7 +146,7 @@ func (s *messageSite) messages(a *messageAgent) (all []svc.Message, err error) {
 	return all, nil
 }
 
-// given is what an agent noted of one text: how often, in which attempt, and whether it came alone.
+// given is what an agent wrote down about one message: how often it arrived, in which attempt, and whether it was alone on its line.
 type given struct {
 	times, attempt, line int
 	alone                bool
@@ -153,7 +154,7 @@ type given struct {
 
 var messageText = regexp.MustCompile(`<[0-9a-f]+-\d+>`)
 
-// given reads the agent's notes. A paste whose Enter did not come is on one line with the next.
+// given reads the agent's notes. A paste whose Enter was lost is on one line with the next paste.
 func (s *messageSite) given(a *messageAgent) map[string]given {
 	s.t.Helper()
 	all := map[string]given{}
@@ -171,7 +172,7 @@ func (s *messageSite) given(a *messageAgent) map[string]given {
 	return all
 }
 
-// judge compares the records of all messages with what the agents noted.
+// judge compares the records of all messages with the agents' notes.
 func (s *messageSite) judge() {
 	s.t.Helper()
 	states := map[svc.MessageState]int{}
@@ -203,7 +204,7 @@ func (s *messageSite) judge() {
 	s.t.Logf("states: %v", states)
 }
 
-// allows says whether a message may be in its state, as the agent saw it.
+// allows reports whether a message's state agrees with the agent's notes.
 func (g given) allows(m svc.Message) bool {
 	if g.times > 1 || g.times == 1 && g.attempt != m.Attempt {
 		return false

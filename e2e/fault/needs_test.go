@@ -23,15 +23,15 @@ func TestAMetNeedStartsItsRunOnceThoughTheOrchestratorIsKilledAtEveryStepOnPostg
 	killAtEveryStep(t, proctest.ServeOptions{Database: pgtest.Start(t)})
 }
 
-// killAtEveryStep queues runs of tasks that need each other, two at a time, and kills the orchestrator as soon as
-// the journal tells of a step: a run was placed, started, reported completion or ended, its task was marked done, the
-// next was unblocked.
+// killAtEveryStep queues runs of tasks that need other tasks. It kills the orchestrator as soon as the journal has the
+// event of a step: a run was placed, has started, reported completion or ended, its task was marked as done, or the
+// next task was unblocked.
 func killAtEveryStep(t *testing.T, options proctest.ServeOptions) {
 	options.Config = "[runs]\nack_timeout = \"1s\"\n"
 	s := newSite(t, options)
 	tasks := s.diamonds(either(2, 6))
 	runs := map[string]string{}                // by task
-	for _, w := range slices.Backward(tasks) { // who must wait longest is there first
+	for _, w := range slices.Backward(tasks) { // the run that must wait longest is created first
 		runs[w.id] = s.run("svc exec signal completed --result success", func(b *api.CreateRun) {
 			b.TaskID, b.Wait = w.id, api.Some(true)
 		}).ID
@@ -95,7 +95,8 @@ type needy struct {
 	needs []string
 }
 
-// diamonds is tasks that are done by the completion of a run: one, two that need it, one that needs both, and so on.
+// diamonds creates tasks that the completion of their run marks as done: one task, two that need it, one that needs both, and so
+// on, n times.
 func (s *site) diamonds(n int) (all []needy) {
 	s.t.Helper()
 	add := func(needs ...string) string {

@@ -15,8 +15,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// container has the worker started as the first process of a PID namespace, as in a container without
-// an init of its own.
+// container is the command that starts a worker as the first process of a PID namespace, as in a
+// container without an init process.
 var container = []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--"}
 
 func needContainer(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAWorkerThatIsPID1CollectsOrphansAndEndsInOrder(t *testing.T) {
 	w.Start()
 	first := children(t, w.PID())[0]
 
-	// A tmux server leaves the process that started it, so that it becomes a child of PID 1.
+	// A tmux server detaches from the process that started it, and becomes a child of PID 1.
 	release := s.lab.Path("release")
 	run := s.run(fmt.Sprintf("until test -e %s; do sleep 0.1; done; exit 7", release))
 	s.follower.AwaitRun(run.ID, svc.TopicRunStarted)
@@ -50,7 +50,7 @@ func TestAWorkerThatIsPID1CollectsOrphansAndEndsInOrder(t *testing.T) {
 	}
 	s.lab.Write(release, "")
 	s.awaitEnd(run.ID)
-	s.wantOneLife(run.ID, 7) // the status of the provider was not collected by anybody else
+	s.wantOneLife(run.ID, 7) // the exit status of the provider reached its wrapper; PID 1 did not collect it
 	proctest.Eventually(t, proctest.Patience, "the ended tmux server is collected", func() bool {
 		_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(server)))
 		return errors.Is(err, os.ErrNotExist)
@@ -99,8 +99,7 @@ func TestPID1EndsWithTheStatusOfAKilledWorker(t *testing.T) {
 	}
 }
 
-// children lists the processes whose parent is pid, those that have ended and were not collected among
-// them.
+// children returns the child processes of pid, including those that have ended and were not collected.
 func children(t *testing.T, pid int) (found []int) {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -120,7 +119,7 @@ func children(t *testing.T, pid int) (found []int) {
 	return found
 }
 
-// commandOf is the arguments of a process; empty when it has ended.
+// commandOf returns the arguments of a process, separated by zero bytes; empty if the process has ended.
 func commandOf(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return string(text)

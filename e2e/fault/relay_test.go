@@ -16,7 +16,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// copyTree copies a folder as it is.
+// copyTree copies a folder with all attributes.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	if said, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
@@ -33,7 +33,7 @@ func removeAll(t *testing.T, paths ...string) {
 	}
 }
 
-// askLog asks for a run's log as any client does.
+// askLog requests a run's log by plain HTTP. incomplete is the header Svc-Log-Incomplete.
 func (s *site) askLog(runID string) (status int, body []byte, incomplete string) {
 	s.t.Helper()
 	answer, err := s.o.Get(s.t.Context(), "/api/v1/runs/"+runID+"/logs")
@@ -60,7 +60,7 @@ func TestALogIsWholeWhenItsEndIsSeenThoughTheOrchestratorWasFrozen(t *testing.T)
 	proctest.Eventually(t, proctest.Patience, "the run has ended on its host", func() bool {
 		return bytes.Contains(s.record(w, r.ID), []byte("line 400 of the end"))
 	})
-	proctest.Pause(12 * time.Second) // the fault: frozen for longer than an end waits for its log
+	proctest.Pause(12 * time.Second) // longer than the report of an end waits until the log is relayed
 	s.o.Signal(syscall.SIGCONT)
 	s.follower.AwaitRun(r.ID, svc.TopicRunFinished)
 	if got, want := s.relayed(r.ID), s.record(w, r.ID); !bytes.Equal(got, want) {
@@ -89,7 +89,7 @@ func TestARestoredBackupLearnsFromTheHostWhatItMissed(t *testing.T) {
 	if _, err := s.client.StopRun(t.Context(), stopped.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.o.Kill() // with the stop ordered or not
+	s.o.Kill() // the worker may have received the stop, or not
 	backup := s.lab.Path("backup")
 	copyTree(t, s.o.Dir, backup)
 	s.o.Start()
@@ -100,7 +100,7 @@ func TestARestoredBackupLearnsFromTheHostWhatItMissed(t *testing.T) {
 		left, err := filepath.Glob(filepath.Join(w.Dir, "runs", "*.1"))
 		return err == nil && len(left) == 0
 	})
-	s.follower.Close() // what it has seen is about to be undone
+	s.follower.Close() // the restore removes events that it has received
 	s.o.Stop()
 	removeAll(t, s.o.Dir)
 	copyTree(t, backup, s.o.Dir)
@@ -135,7 +135,7 @@ func TestARunOfAHostThatWasWipedIsLost(t *testing.T) {
 	s.follower.AwaitRun(r.ID, svc.TopicRunOutput)
 	w.Kill()
 	for _, p := range s.lab.Processes() {
-		if strings.Contains(p.Command, "exec run") { // its terminal and its wrapper, which cannot say a word
+		if strings.Contains(p.Command, "exec run") { // the tmux server and the wrapper, so that neither can report the end
 			kill(t, p)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// systemd makes a worker find a systemd-run that notes its arguments, one call in a line, and then does
-// what the shell script says.
+// systemd adds a fake systemd-run to a worker's PATH. It writes the arguments of each call as a line to
+// a file, and then runs the shell script. calls returns the arguments of all calls.
 func systemd(s *site, w *proctest.Worker, script string) (calls func() [][]string) {
 	s.t.Helper()
 	if os.Geteuid() != 0 {
@@ -36,7 +36,7 @@ func systemd(s *site, w *proctest.Worker, script string) (calls func() [][]strin
 	}
 }
 
-// executes is the end of a systemd-run that works.
+// executes is the script of a systemd-run that works: it executes the command after "--".
 const executes = `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`
 
 func (s *site) wantRun(code int) (runID string) {
@@ -75,7 +75,7 @@ func TestEachRunIsAScopeOfItsOwnWithItsLimits(t *testing.T) {
 	}
 }
 
-// cut parts the words of systemd-run from the command that it executes.
+// cut splits a call of systemd-run into its own options and the command after "--".
 func cut(call []string) (words, command []string) {
 	i := slices.Index(call, "--")
 	return call[:i], call[i+1:]

@@ -14,7 +14,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// site is an orchestrator with a project to run things in, and the means to look at what happens.
+// site is an orchestrator with a project for runs, a client, and a follower of its event stream.
 type site struct {
 	t        *testing.T
 	lab      *proctest.Lab
@@ -49,7 +49,7 @@ func (s *site) newTask() string {
 	return item.ID
 }
 
-// worker makes a host and starts its worker.
+// worker creates a host and starts its worker.
 func (s *site) worker(options proctest.WorkerOptions) *proctest.Worker {
 	s.t.Helper()
 	w := proctest.NewWorker(s.o, options)
@@ -57,7 +57,7 @@ func (s *site) worker(options proctest.WorkerOptions) *proctest.Worker {
 	return w
 }
 
-// run admits a run of a shell script. The script first notes that it was started.
+// run creates a run of a shell script. The script first writes its start to a file.
 func (s *site) run(script string, more ...func(*api.CreateRun)) svc.Run {
 	s.t.Helper()
 	body := api.CreateRun{TaskID: s.task, Provider: "sh", Prompt: api.Some(s.noteStart() + script)}
@@ -73,12 +73,12 @@ func (s *site) run(script string, more ...func(*api.CreateRun)) svc.Run {
 
 func (s *site) startsFile() string { return filepath.Join(s.lab.Dir, "starts") }
 
-// noteStart is shell that appends who was started: run, host, attempt, process.
+// noteStart returns a shell line that appends a start to startsFile: run, host, attempt and process.
 func (s *site) noteStart() string {
 	return fmt.Sprintf("echo $SVC_RUN_ID $(basename ${SVC_RUN_DIR%%/runs/*}) $SVC_ATTEMPT $$ >> %s\n", s.startsFile())
 }
 
-// starts lists how often a run's provider was started, as "host attempt pid".
+// starts returns all starts of a run's provider, each as "host attempt pid".
 func (s *site) starts(runID string) []string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.startsFile())
@@ -104,14 +104,14 @@ func (s *site) get(runID string) svc.Run {
 	return r
 }
 
-// awaitEnd waits for the end of a run, as the journal tells it, and reads the run.
+// awaitEnd waits for the journal event of the run's end, and returns the run.
 func (s *site) awaitEnd(runID string) svc.Run {
 	s.t.Helper()
 	s.follower.AwaitRun(runID, svc.TopicRunFinished, svc.TopicRunFailed)
 	return s.get(runID)
 }
 
-// relayed is the run's log as the orchestrator has it.
+// relayed returns the run's log as it is stored at the orchestrator.
 func (s *site) relayed(runID string) []byte {
 	s.t.Helper()
 	body, err := s.client.Logs(s.t.Context(), runID, api.LogOptions{})
@@ -126,7 +126,7 @@ func (s *site) relayed(runID string) []byte {
 	return text
 }
 
-// record is the run's log as the worker has it: the record.
+// record returns the run's log file on its host, which is the record.
 func (s *site) record(w *proctest.Worker, runID string) []byte {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.Dir, "runs", runID+".log"))
@@ -136,7 +136,7 @@ func (s *site) record(w *proctest.Worker, runID string) []byte {
 	return text
 }
 
-// wantSameLog holds the orchestrator's copy of a log against the record.
+// wantSameLog compares the orchestrator's copy of a log with the record.
 func (s *site) wantSameLog(w *proctest.Worker, runID string) {
 	s.t.Helper()
 	record := s.record(w, runID)
@@ -145,8 +145,8 @@ func (s *site) wantSameLog(w *proctest.Worker, runID string) {
 	}
 }
 
-// wantOneLife checks that a run was started once, told its start and its end once each, and ended
-// with an exit code.
+// wantOneLife checks that a run was started once, that the journal has its start and its end once
+// each, and that it ended with the given exit code.
 func (s *site) wantOneLife(runID string, exitCode int) {
 	s.t.Helper()
 	if starts := s.starts(runID); len(starts) != 1 {
@@ -167,7 +167,7 @@ func (s *site) wantOneLife(runID string, exitCode int) {
 	}
 }
 
-// steps is a shell loop that reports progress n times, and what it reports.
+// steps returns a shell loop that reports progress n times, and the messages that it reports.
 func steps(n int, pause string) (script string, messages []string) {
 	for i := range n {
 		messages = append(messages, fmt.Sprintf("step %d", i+1))
@@ -176,7 +176,7 @@ func steps(n int, pause string) (script string, messages []string) {
 		n, pause), messages
 }
 
-// messages is the progress of a run as the journal has it.
+// messages returns the progress messages of a run in the journal.
 func (s *site) messages(runID string) []string {
 	var found []string
 	for _, e := range s.follower.Of(runID, svc.TopicRunSignal) {

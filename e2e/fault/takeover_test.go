@@ -14,8 +14,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestAnOrchestratorWithLessOfALogMakesItWholeAgain starts an orchestrator whose copies of logs are behind what the database says that was
-// relayed, as those of one are that takes over from another: what is missing comes from the host, and nothing is told twice.
+// TestAnOrchestratorWithLessOfALogMakesItWholeAgain starts an orchestrator whose copies of logs have less than the database says was
+// relayed. This is so after a takeover from another orchestrator. The host must send the missing parts, and the journal must not
+// count any output twice.
 func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})
@@ -24,7 +25,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	const first = "seq 1 20000; "
 	wait := "while ! test -e " + mark + "; do sleep 0.05; done; seq 20001 21000"
 	relay := func(r svc.Run, name string) string { return filepath.Join(s.o.Dir, "relay", r.ID, name) }
-	// What the copy lacks, by the name of the case.
+	// lose removes parts of the copy, by the name of the case.
 	lose := map[string]func(r svc.Run){
 		"a part":              func(r svc.Run) { truncate(t, relay(r, "1.log"), 10_000) },
 		"a part and its end":  func(r svc.Run) { truncate(t, relay(r, "1.log"), 10_001); removeAll(t, relay(r, "1.end")) },
@@ -67,7 +68,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 			t.Errorf("an ended run that lost %s: the log has %d bytes, want %d", name, len(got), len(counted(20_000)))
 		}
 		proctest.Eventually(t, proctest.Patience, "the last screen of an ended run that lost "+name+" is there", func() bool {
-			pane, err := s.client.Pane(t.Context(), r.ID) // not before its host is connected again
+			pane, err := s.client.Pane(t.Context(), r.ID) // requires that its host is connected again
 			return err == nil && pane.Final && strings.Contains(pane.Capture, "20000")
 		})
 	}
@@ -89,7 +90,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	}
 }
 
-// told is how many bytes of output the journal has told of.
+// told returns how many bytes of output the journal has counted for a run.
 func (s *site) told(runID string) (bytes int) {
 	for _, e := range s.follower.Of(runID, svc.TopicRunOutput) {
 		n, _ := e.Payload["byte_count"].(float64)
@@ -105,8 +106,8 @@ func truncate(t *testing.T, path string, size int64) {
 	}
 }
 
-// TestACheckpointThatTheOrchestratorLostIsSentAgain takes away what was relayed of a workspace: its host finds out when it connects, and sends
-// it again.
+// TestACheckpointThatTheOrchestratorLostIsSentAgain removes a relayed checkpoint at the orchestrator. The host detects this when it connects,
+// and sends the checkpoint again.
 func TestACheckpointThatTheOrchestratorLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})
@@ -136,7 +137,7 @@ func TestACheckpointThatTheOrchestratorLostIsSentAgain(t *testing.T) {
 	}
 }
 
-// files is the content of each file of a folder.
+// files returns the content of each file of a folder, by name.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -16,13 +16,14 @@ import (
 	"svc/internal/proctest"
 )
 
-// talking is a site that can say things to its agents, and knows what must have come of it.
+// talking is a site that sends texts to its agents during faults (round), and then checks what arrived (judge).
 type talking interface {
 	round(n int)
 	judge()
 }
 
-// talk has a site say n things in a round, and judges it; in the long form many sites, of other chances, and rounds.
+// talk sends n texts in one round of a site, and judges the result. The long form has many sites with different seeds, and more
+// rounds.
 func talk(t *testing.T, n int, newSite func(t *testing.T, seed uint64) talking) {
 	t.Helper()
 	seed := either(1, rand.Uint64())
@@ -38,8 +39,8 @@ func talk(t *testing.T, n int, newSite func(t *testing.T, seed uint64) talking) 
 	}
 }
 
-// talkSite is one host, behind a network that can be cut, with agents that are talked to while everything is killed. Each agent
-// writes into a file outside of svc what it was given.
+// talkSite is one host behind a network that can be cut. Its agents receive texts while processes are killed. Each agent writes the
+// texts that it receives into a file outside of svc.
 type talkSite struct {
 	*site
 	random *rand.Rand
@@ -47,8 +48,8 @@ type talkSite struct {
 	host   *proctest.Worker
 }
 
-// newTalkSite makes a site whose host has one more provider. Its entry in the catalog may name the folder that agents write into what
-// they are given.
+// newTalkSite creates a site whose host has one more provider. entry returns its entry in the catalog. The argument notes is the
+// folder into which agents write the texts that they receive.
 func newTalkSite(t *testing.T, seed uint64, provider string, entry func(lab *proctest.Lab, notes string) string) *talkSite {
 	t.Helper()
 	s := &talkSite{site: newSite(t, proctest.ServeOptions{OfflineAfter: "3s"}), random: rand.New(rand.NewPCG(seed, 0))}
@@ -64,10 +65,10 @@ func newTalkSite(t *testing.T, seed uint64, provider string, entry func(lab *pro
 	return s
 }
 
-// notes is the folder that agents write into what they are given.
+// notes returns the folder into which agents write the texts that they receive.
 func (s *talkSite) notes() string { return filepath.Join(s.lab.Dir, "notes") }
 
-// noted is the lines that an agent wrote into its file.
+// noted returns the lines that an agent has written into its file; none if the file does not exist.
 func (s *talkSite) noted(name string) (lines []string) {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.notes(), name))
@@ -80,7 +81,7 @@ func (s *talkSite) noted(name string) (lines []string) {
 	return lines
 }
 
-// disturb breaks everything once or twice, in any order: worker, orchestrator, a session, the link.
+// disturb causes faults in random order: it kills worker and orchestrator twice each and a session once, and cuts the link once.
 func (s *talkSite) disturb() {
 	s.t.Helper()
 	part := []string{" exec run ", "tmux"}[s.random.IntN(2)]
@@ -95,7 +96,7 @@ func (s *talkSite) disturb() {
 	}
 }
 
-// pause lets some of a message's way pass: it takes about half a second.
+// pause waits for up to half a second, which is about the time that the delivery of a message takes.
 func (s *talkSite) pause() {
 	proctest.Pause(time.Duration(s.random.Int64N(int64(500 * time.Millisecond))))
 }
@@ -114,7 +115,7 @@ func (s *talkSite) restartOrchestrator() {
 	s.o.Start()
 }
 
-// cutLink resets the host's connections, or loses everything on them for a time without a word.
+// cutLink resets the host's connections. In half of the calls all their data is dropped silently for some time before.
 func (s *talkSite) cutLink() {
 	if s.random.IntN(2) == 0 {
 		s.link.Set(proctest.Weather{Swallow: true})
@@ -124,7 +125,7 @@ func (s *talkSite) cutLink() {
 	s.link.Cut()
 }
 
-// killSession kills the wrapper or the tmux server of a session, if there is one now.
+// killSession kills the wrapper or the tmux server of a random session, if there is one now.
 func (s *talkSite) killSession(what string) {
 	s.t.Helper()
 	var found []proctest.Proc
@@ -139,7 +140,7 @@ func (s *talkSite) killSession(what string) {
 	}
 }
 
-// insist repeats a request with its key until it is answered: with nil, or with a refusal.
+// insist repeats a request with the same idempotency key until it is answered. It returns nil, or the error of a refusal.
 func (s *talkSite) insist(key string, request func(context.Context) error) (refusal error) {
 	ctx := api.WithIdempotencyKey(s.t.Context(), key)
 	for s.t.Context().Err() == nil {

@@ -17,7 +17,7 @@ func TestANewcomersFirstHourWithSvcUp(t *testing.T) {
 	up.Start()
 	s := &site{t: t, lab: lab, o: up, client: up.Client(), follower: up.Follow()}
 
-	var first proctest.Event // --demo makes a project and starts a run
+	var first proctest.Event // --demo creates a project and starts a run
 	s.follower.Await(proctest.Patience, "a demo run is started and reports", func([]proctest.Event) bool {
 		reports := s.follower.Where(func(e proctest.Event) bool { return e.Topic == svc.TopicRunSignal })
 		if len(reports) > 0 {
@@ -25,7 +25,7 @@ func TestANewcomersFirstHourWithSvcUp(t *testing.T) {
 		}
 		return len(reports) > 0
 	})
-	if proctest.Long() { // it takes its time, to be watched
+	if proctest.Long() { // the demo run is slow, so that a person can watch it
 		if got := s.awaitEnd(first.Text("run_id")); got.Status != svc.RunExited || *got.ExitCode != 0 {
 			t.Errorf("the demo run is %s", got.Status)
 		}
@@ -66,7 +66,7 @@ func TestANewcomersFirstHourWithSvcUp(t *testing.T) {
 	lab.WantProcesses(0, "exec run")
 }
 
-// demo admits a run of the demo agent.
+// demo creates a run of the demo agent.
 func (s *site) demo(args ...string) svc.Run {
 	s.t.Helper()
 	r, err := s.client.CreateRun(s.t.Context(), api.CreateRun{TaskID: s.task, Provider: "demo", Args: api.Some(args)})
@@ -76,7 +76,7 @@ func (s *site) demo(args ...string) svc.Run {
 	return r
 }
 
-// stopDemo stops a run of the demo agent, which ends with the first step of the ladder, Ctrl-C.
+// stopDemo stops a run of the demo agent. The agent must end at the first step of the ladder, Ctrl-C.
 func (s *site) stopDemo(runID string) {
 	s.t.Helper()
 	if _, err := s.client.StopRun(s.t.Context(), runID); err != nil {
@@ -87,7 +87,7 @@ func (s *site) stopDemo(runID string) {
 	if got.Status != svc.RunStopped || got.SessionEndedAt == nil {
 		s.t.Errorf("a stopped run is %s, session ended %v", got.Status, got.SessionEndedAt)
 	}
-	if took := time.Since(asked); took > 9*time.Second { // the second step is for one that was not up yet
+	if took := time.Since(asked); took > 9*time.Second { // allows for the second step, after 5 s: an agent that has just started may miss Ctrl-C
 		s.t.Errorf("the demo agent took %v to end", took)
 	}
 }

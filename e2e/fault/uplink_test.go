@@ -15,7 +15,7 @@ func TestSignalsAndLogsSurviveABadNetwork(t *testing.T) {
 		name    string
 		weather proctest.Weather
 		cut     bool // open connections are reset as well
-		away    bool // the host is offline meanwhile
+		away    bool // the host goes offline during the fault
 	}{
 		{"cut", proctest.Weather{Refuse: true}, true, true},
 		{"stalled", proctest.Weather{Stall: true}, false, true},

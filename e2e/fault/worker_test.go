@@ -61,7 +61,7 @@ func TestASessionThatVanishesWithAllItsProcessesIsLost(t *testing.T) {
 	r := s.run("sleep 300")
 	s.follower.AwaitRun(r.ID, svc.TopicRunStarted)
 	for _, isPart := range []func(string) bool{
-		func(c string) bool { return strings.Contains(c, "exec run") && !strings.HasPrefix(c, "tmux") }, // it would record the end
+		func(c string) bool { return strings.Contains(c, "exec run") && !strings.HasPrefix(c, "tmux") }, // kill the wrapper first, because it would record the end
 		func(c string) bool { return strings.Contains(c, "/"+r.ID[:8]) || strings.Contains(c, "sleep 300") },
 	} {
 		for _, p := range s.lab.Processes() {

@@ -12,7 +12,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// repository makes a repository with one commit, and a project whose runs work in copies of it; new tasks are of that project.
+// repository creates a repository with one commit, and a project whose runs use working copies of it. New tasks belong to that project.
 func (s *site) repository() string {
 	s.t.Helper()
 	repo := s.lab.Path("repo")
@@ -52,7 +52,7 @@ func TestWhatAnAgentWroteGoesOnWithItToAnotherHost(t *testing.T) {
 	s.repository()
 	one := s.worker(proctest.WorkerOptions{Name: "one"})
 	mark := s.lab.Path("go")
-	// Nothing is committed: what goes on is the folder as it was left.
+	// The agent commits nothing: the next attempt continues with the files as the first one left them.
 	r := s.run("case $SVC_ATTEMPT in 1) echo by the first > work.txt; while ! test -e "+mark+"; do sleep 0.05; done; exit 5;; esac\n"+
 		"cat work.txt && echo by the second >> work.txt && git status --short",
 		func(b *api.CreateRun) { b.RestartPolicy = api.Some(svc.RestartOnFailure) })
@@ -65,7 +65,7 @@ func TestWhatAnAgentWroteGoesOnWithItToAnotherHost(t *testing.T) {
 	s.follower.AwaitRun(r.ID, svc.TopicRunRequeued)
 	first := s.workspace(r.ID)
 	one.Kill()
-	removeAll(t, filepath.Join(one.Dir, "work"), filepath.Join(one.Dir, "mirrors")) // nothing of it is left but what the orchestrator has
+	removeAll(t, filepath.Join(one.Dir, "work"), filepath.Join(one.Dir, "mirrors")) // only the orchestrator's copy of the changes remains
 	s.follower.Await(proctest.Patience, "the second attempt has ended", func([]proctest.Event) bool {
 		return len(s.follower.Of(r.ID, svc.TopicRunFinished, svc.TopicRunFailed)) == 2
 	})
