@@ -6,24 +6,24 @@ import (
 	"testing"
 )
 
-// agent is what the tests must know of a tool besides its preset.
+// agent has the properties of a tool that the tests need and that its preset does not have.
 type agent struct {
 	pin      pin
-	protocol string // the one in which it asks the gateway
+	protocol string // of its requests to the gateway
 	model    string
 	args     map[string][]string // more arguments of a run, by provider
-	hook     bool                // its end is reported by a hook
-	failure  string              // how the table has a run whose model API failed
-	argument bool                // it takes its prompt as an argument only
-	composes bool                // it composes letters and their accents (NFC) in what it is told
-	asks     bool                // a hook says when it waits for a person
-	why      string              // without asks: why not
-	answer   []string            // the keys with which a person says yes
+	hook     bool                // a hook reports its completion
+	failure  string              // the expected text in the table for a run whose model API failed
+	argument bool                // it accepts its prompt only as an argument
+	composes bool                // it normalises the prompt to NFC (composed accents)
+	asks     bool                // a hook reports when it waits for a person
+	why      string              // if asks is false: the reason
+	answer   []string            // the keys with which a person allows a command
 	trust    []string            // the keys with which a person trusts a folder
-	store    string              // where it keeps its conversations, below the home; empty: they cannot be gone on with
-	lost     string              // how the table has a run whose conversation is not in the store any more
-	home     func(*site)         // what a person did once in this home
-	once     string              // that, in words
+	store    string              // the folder of its conversations, below the home; empty: conversations cannot be continued
+	lost     string              // the expected text in the table for a run whose conversation is missing in the store
+	home     func(*site)         // sets up the home as a person does once; nil: nothing
+	once     string              // describes home, for the table
 }
 
 var known = map[string]agent{
@@ -67,7 +67,7 @@ var known = map[string]agent{
 	},
 }
 
-// claudeHome is a home in which the first-run dialogs of the interactive claude were answered.
+// claudeHome sets up a home in which the first-run dialogs of the interactive claude were answered.
 func claudeHome(s *site) {
 	s.lab.Write(s.lab.Path(".claude.json"), encoded(object{
 		"hasCompletedOnboarding": true, "theme": "dark",
@@ -75,8 +75,8 @@ func claudeHome(s *site) {
 	}))
 }
 
-// codexHome is the home of a person who trusts the folder and has reviewed the preset's hook: codex
-// notes the hook's place and hash. A preset must not bring that note along, so this is only here.
+// codexHome sets up the home of a person who trusts the folder and has reviewed the preset's hook.
+// codex stores the hook's location and hash. A preset must not write that record, so only this test does.
 func codexHome(s *site) {
 	s.lab.Write(s.lab.Path(".codex", "config.toml"), fmt.Sprintf(`[projects.%q]
 trust_level = "trusted"
@@ -86,13 +86,14 @@ trusted_hash = "sha256:fd599551b132783ac2f922f0726fd3b11b1a1c2c22520119c8d21b89f
 `, s.work))
 }
 
-// geminiHome trusts the folder.
+// geminiHome sets up a home in which the folder is trusted.
 func geminiHome(s *site) {
 	s.lab.Write(s.lab.Path(".gemini", "trustedFolders.json"), encoded(object{s.work: "TRUST_FOLDER"}))
 }
 
-// opencodeHome asks before some commands, and has a note that its plugin package is installed: without
-// that note opencode tries to fetch it at every start, for more than a minute.
+// opencodeHome sets up a home in which opencode asks before some commands, and in which its plugin
+// package is recorded as installed. Without that record opencode tries to download it at every start,
+// for more than a minute.
 func opencodeHome(s *site) {
 	s.lab.Write(s.lab.Path(".config", "opencode", "opencode.json"), encoded(object{"permission": object{"bash": object{"*": "allow", "*approved*": "ask"}}}))
 	s.lab.Write(s.lab.Path(".config", "opencode", "package-lock.json"), encoded(object{
@@ -101,12 +102,13 @@ func opencodeHome(s *site) {
 	s.lab.Write(s.lab.Path(".config", "opencode", "node_modules", ".keep"), "")
 }
 
-// copilotHome trusts the folder.
+// copilotHome sets up a home in which the folder is trusted.
 func copilotHome(s *site) {
 	s.lab.Write(s.lab.Path(".copilot", "config.json"), encoded(object{"trusted_folders": []any{s.work}, "trustedFolders": []any{s.work}}))
 }
 
-// Not parallel: each tool changes the PATH, and the machine has other work.
+// TestRealAgents is not parallel: the test of each tool changes the PATH, and several tools at once
+// would overload the machine.
 func TestRealAgents(t *testing.T) {
 	if os.Getenv(toolsEnv) == "" {
 		t.Skip(toolsEnv + " is not set: make test-agents installs the real tools and runs this")

@@ -14,7 +14,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// cases are what each tool goes through; each tells what was seen, for the table.
+// cases are the tests of each tool. run returns the result for the table.
 var cases = []struct {
 	name string
 	run  func(*site) string
@@ -32,7 +32,7 @@ var cases = []struct {
 	{name: "contained, looks for secrets", run: noSecrets, when: contained},
 }
 
-// success: the tool runs one command of the model's and ends.
+// success tests that the tool executes one command of the model and exits.
 func success(s *site) string {
 	proof := filepath.Join(s.work, "success.txt")
 	id := s.start(s.agent.pin.tool, "Please do it. {{run: echo done > "+proof+"}}")
@@ -50,7 +50,7 @@ func success(s *site) string {
 	return show(r)
 }
 
-// wantAsked: the preset led the tool to the gateway, with its key and the run's model.
+// wantAsked checks that the tool sent a request to the gateway, with the gateway's key and the run's model.
 func (s *site) wantAsked() {
 	s.t.Helper()
 	model := s.agent.model[strings.LastIndex(s.agent.model, "/")+1:]
@@ -62,7 +62,7 @@ func (s *site) wantAsked() {
 	}
 }
 
-// failure: the model API refuses.
+// failure tests a model API that returns an error.
 func failure(s *site) string {
 	id := s.start(s.agent.pin.tool, "Please fail. {{fail: 400}}")
 	r := s.ended(id)
@@ -72,7 +72,7 @@ func failure(s *site) string {
 	return show(r)
 }
 
-// stopped: a person stops the run while the model thinks. Nothing of it stays alive.
+// stopped tests that a run can be stopped while the model delays its response, and that no process of it remains.
 func stopped(s *site) string {
 	prompt := "Please think. {{wait: 10m}}"
 	id := s.start(s.agent.pin.tool, prompt)
@@ -93,7 +93,7 @@ func stopped(s *site) string {
 	return fmt.Sprintf("%s, after %s", show(r), roughly(took))
 }
 
-// roughly tells a time by the step of the stop ladder that it fell into.
+// roughly returns the step of the stop ladder that ended a run after a duration.
 func roughly(d time.Duration) string {
 	switch {
 	case d < 5*time.Second:
@@ -105,7 +105,7 @@ func roughly(d time.Duration) string {
 	}
 }
 
-// wantNoneLeft waits until no process has the run in its environment.
+// wantNoneLeft waits until no process has the run's id in its environment.
 func (s *site) wantNoneLeft(id string) {
 	s.t.Helper()
 	var left []proctest.Proc
@@ -118,7 +118,8 @@ func (s *site) wantNoneLeft(id string) {
 	})
 }
 
-// needsYou: the interactive tool asks before it runs a command, a person sees that and says yes.
+// needsYou tests that the interactive tool asks before it executes a command, that the run then needs input, and that
+// keys allow the command.
 func needsYou(s *site) string {
 	if !s.agent.asks {
 		return "cannot be known: " + s.agent.why
@@ -147,7 +148,7 @@ func needsYou(s *site) string {
 	return fmt.Sprintf("shown %d s after the start, answered with keys, then hook `completed`; before, by hand: %s", int(asked.Seconds()), s.agent.once)
 }
 
-// oddPrompt: what shells, tmux and templates would take for their own arrives as it was written.
+// oddPrompt tests that a prompt arrives unchanged if it contains the syntax of shells, tmux and templates.
 func oddPrompt(s *site) string {
 	trap := filepath.Join(s.work, "trap")
 	prompt := "First line: \"double\" 'single' \\ back\\\\slash;\n" +
@@ -175,7 +176,7 @@ func oddPrompt(s *site) string {
 	return told
 }
 
-// longPrompt: a prompt that no argument could hold arrives whole, or is refused before anything starts.
+// longPrompt tests that a prompt that is too long for an argument arrives completely, or is refused before the run starts.
 func longPrompt(s *site) string {
 	prompt := "Please read this to its end.\n" + strings.Repeat("All of it, line by line, matters.\n", 200<<10/33) + "The end."
 	if s.agent.argument {
@@ -195,7 +196,7 @@ func longPrompt(s *site) string {
 	return "arrives whole, and is not in the process list"
 }
 
-// inProcessList says whether some process has the text among its arguments, where every user of a host can read it.
+// inProcessList reports whether any process has the text in its arguments, which every user of a host can read.
 func (s *site) inProcessList(text string) bool {
 	s.t.Helper()
 	lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -203,7 +204,7 @@ func (s *site) inProcessList(text string) bool {
 		s.t.Fatal(err)
 	}
 	return slices.ContainsFunc(lists, func(file string) bool {
-		arguments, err := os.ReadFile(file) // one that ended meanwhile has none
+		arguments, err := os.ReadFile(file) // the process may have ended meanwhile
 		return err == nil && strings.Contains(string(arguments), text)
 	})
 }

@@ -10,8 +10,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// continued: with each entry that says it can, a second run goes on with the conversation of the first: the model is told what the
-// first was, also after a restart of svc or of the worker alone in between, and after a stop. When the tool has lost the conversation, no other one begins in its place.
+// continued tests each entry that can resume conversations: a second run continues the conversation of the first, so that the model receives the
+// prompts of both. This also works after a restart of svc or only of the worker, and after a stop. If the tool has lost the conversation, it must not begin a
+// new one instead.
 func continued(s *site) string {
 	entries := s.resuming()
 	if can := s.agent.store != ""; can != (len(entries) > 0) {
@@ -30,7 +31,7 @@ func continued(s *site) string {
 	return strings.Join(told, "; ")
 }
 
-// resuming is the tool's entries that say that they can go on with a conversation.
+// resuming returns the ids of the tool's entries that can continue a conversation, as the host reports.
 func (s *site) resuming() (ids []string) {
 	s.t.Helper()
 	providers, err := s.client.Providers(s.t.Context())
@@ -47,8 +48,8 @@ func (s *site) resuming() (ids []string) {
 	return ids
 }
 
-// goOn has a conversation of four runs and answers with the last: between the first two svc is restarted, and the third is stopped
-// while the model thinks.
+// goOn makes a conversation of four runs and returns the last. It restarts svc between the first two, and stops the third while the
+// model delays its response.
 func (s *site) goOn(provider string) svc.Run {
 	s.t.Helper()
 	first := "Remember this word: heliotrope-" + provider
@@ -71,12 +72,12 @@ func (s *site) goOn(provider string) svc.Run {
 	return r
 }
 
-// restartWorker has a conversation of three runs on a host whose worker is a process of its own. That worker is killed and started again
-// after the first, and while the model thinks in the last.
+// restartWorker makes a conversation of three runs on a host whose worker is a separate process. It kills and restarts that worker
+// after the first run, and again while the model delays its response in the last.
 func (s *site) restartWorker(provider string) {
 	s.t.Helper()
 	w := s.workerApart()
-	defer w.Stop() // the runs of other tests are not for it
+	defer w.Stop() // it must not get the runs of other tests
 	first := "Remember this number: forty-two " + provider
 	before := s.turn(s.svc(append(s.startArgs(provider, first), "--host", w.Name)...))
 	s.killWorker(w)
@@ -97,7 +98,7 @@ func (s *site) restartWorker(provider string) {
 	}
 }
 
-// workerApart starts a worker beside "svc up", with the same catalog, gateway and home.
+// workerApart starts a worker in a process other than "svc up", with the same catalog, gateway and home.
 func (s *site) workerApart() *proctest.Worker {
 	s.t.Helper()
 	if s.apart == nil {
@@ -128,7 +129,7 @@ func (s *site) killWorker(w *proctest.Worker) {
 	s.awaitToolOn(w.Name)
 }
 
-// stopThinking stops a run while the model thinks about a prompt.
+// stopThinking stops a run while the gateway delays the response to a prompt.
 func (s *site) stopThinking(id, prompt string) svc.Run {
 	s.t.Helper()
 	if err := s.gateway.await(limit, holding(prompt)); err != nil {
@@ -138,7 +139,7 @@ func (s *site) stopThinking(id, prompt string) svc.Run {
 	return s.ended(id)
 }
 
-// wantResumed: the tool itself has reported the conversation of the run before, and the model was told the prompts of all runs at once.
+// wantResumed checks that the tool has reported the same conversation as the run before, and that one request to the model had the prompts of all runs.
 func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
 	s.t.Helper()
 	if c := r.Conversation; c == nil || c.ID != before.Conversation.ID || c.Resumed != svc.ResumedYes {
@@ -152,8 +153,8 @@ func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
 	}
 }
 
-// stopFirst stops a run in its first turn, before any end of a turn was reported, and tells whether another one can go on with it: it can where
-// the id of the conversation is known by then, and the tool has kept the conversation.
+// stopFirst stops a run in its first turn, before the end of a turn was reported. It returns, for the table, whether another run can continue the
+// conversation. This is possible if its id is already known and the tool has stored the conversation.
 func (s *site) stopFirst(provider string) string {
 	s.t.Helper()
 	first := "Begin with a long thought, " + provider + ". {{wait: 10m}}"
@@ -178,7 +179,7 @@ func (s *site) stopFirst(provider string) string {
 	return "goes on"
 }
 
-// lose takes the tool's conversations away and tells what becomes of a run that wants to go on.
+// lose removes the tool's stored conversations. It returns the result of a run that then tries to continue one.
 func (s *site) lose(before svc.Run) string {
 	s.t.Helper()
 	store := s.lab.Path(filepath.FromSlash(s.agent.store))
@@ -201,13 +202,13 @@ func (s *site) lose(before svc.Run) string {
 
 func interactive(provider string) bool { return strings.HasSuffix(provider, "-tui") }
 
-// goOnWith starts a run that continues another one, with "svc run continue", and answers with its id.
+// goOnWith starts a run that continues another one, with "svc run continue", and returns its id.
 func (s *site) goOnWith(before svc.Run, prompt string) string {
 	s.t.Helper()
 	return s.svc("run", "continue", before.ID, prompt, "-o", "name")
 }
 
-// turn waits for the end of a run, and of an interactive one for the end of its turn: then it stops it.
+// turn waits for the end of a run. For an interactive run it waits for the end of the turn, and then stops the run.
 func (s *site) turn(id string) svc.Run {
 	s.t.Helper()
 	r := s.awaitRun(id, "its turn is over", func(r svc.Run) bool {

@@ -14,8 +14,8 @@ import (
 	"svc/api"
 )
 
-// inCopies is the case of one kind of working copy: each run gets a new one, and the orchestrator keeps what the tool has changed in it.
-// The interactive entry waits for a person's trust exactly where the doctor says so.
+// inCopies returns the case for one kind of working copy: each run gets a new copy, and the orchestrator stores the tool's changes.
+// The interactive entry must ask for trust exactly if the doctor predicts it.
 func inCopies(kind svc.Isolation) func(*site) string {
 	return func(s *site) string {
 		defer func(task string) { s.task = task }(s.task)
@@ -33,11 +33,11 @@ func inCopies(kind svc.Isolation) func(*site) string {
 	}
 }
 
-// change is a prompt whose run makes a file in its working copy.
+// change is a prompt whose run creates a file in its working copy.
 const change = "Please change something. {{run: echo changed > changed.txt}}"
 
-// copying makes a project whose runs get working copies of a kind, and answers with a task of it. The search for secrets is in the repository: some
-// tools start no script from elsewhere.
+// copying creates a project whose runs get working copies of the given kind, and returns a task of it. The script that searches for secrets is in the
+// repository, because some tools execute no script from outside.
 func (s *site) copying(kind svc.Isolation) (task string) {
 	s.t.Helper()
 	repo := s.lab.Path("repo", "README.md")
@@ -62,7 +62,7 @@ func (s *site) copying(kind svc.Isolation) (task string) {
 	return item.ID
 }
 
-// git runs git in a folder, as a person of this home does.
+// git runs git in a folder, with the environment of the person's shell.
 func (s *site) git(dir string, args ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "git", args...)
@@ -74,7 +74,7 @@ func (s *site) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// wantKept: the run had a copy of its own, the newest checkpoint has the change and nothing else, and "svc run fetch" brings it.
+// wantKept checks that the run had its own working copy, that the newest checkpoint has only the change, and that "svc run fetch" fetches it.
 func (s *site) wantKept(r svc.Run) {
 	s.t.Helper()
 	if r.WorkspaceID == nil {
@@ -104,7 +104,7 @@ func (s *site) wantKept(r svc.Run) {
 	}
 }
 
-// has says whether the catalog has an entry.
+// has reports whether the catalog has an entry.
 func (s *site) has(entry string) bool {
 	s.t.Helper()
 	providers, err := s.client.Providers(s.t.Context())
@@ -114,7 +114,7 @@ func (s *site) has(entry string) bool {
 	return slices.ContainsFunc(providers, func(p api.Provider) bool { return p.ID == entry })
 }
 
-// interactiveCopies has the interactive entry work in two new copies, and tells where it asked for trust.
+// interactiveCopies runs the interactive entry in two new working copies. It returns, for the table, in which of them it asked for trust.
 func (s *site) interactiveCopies(entry string) string {
 	s.t.Helper()
 	predicted := s.predicted(entry)
@@ -143,7 +143,7 @@ func (s *site) interactiveCopies(entry string) string {
 	return told
 }
 
-// predicted is what the doctor says about an entry and trust.
+// predicted reports whether the doctor predicts that an entry asks for trust.
 func (s *site) predicted(entry string) bool {
 	s.t.Helper()
 	var found []struct {
@@ -152,7 +152,7 @@ func (s *site) predicted(entry string) bool {
 	}
 	var out string
 	var err error
-	for range 3 { // on a busy machine the tool may take too long to tell its version
+	for range 3 { // on a busy machine the tool may take too long to print its version
 		if out, err = s.try("provider", "doctor", entry, "-o", "json"); err == nil {
 			break
 		}
@@ -166,7 +166,8 @@ func (s *site) predicted(entry string) bool {
 	return found[0].AsksTrust
 }
 
-// openCopy has the interactive entry make its change in a new copy. A person gives trust when the tool asks for it, and says yes to the command.
+// openCopy runs the interactive entry, which makes its change in a new working copy. It presses the keys that give trust, if the tool asks for it, and those that
+// allow the command. hooks reports whether a hook of the session reported anything.
 func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bool) {
 	s.t.Helper()
 	id := s.start(entry, prompt)
@@ -184,7 +185,7 @@ func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bo
 		hooks = hooks || r.NeedsInput || r.Result != nil
 		return s.told(prompt) || !r.Status.Active()
 	}
-	if !askedTrust { // the hook says when it asks; after trust that was given in the session it may not
+	if !askedTrust { // the hook reports the question; after trust was given in this session it may report nothing
 		s.awaitRun(id, "it asks whether it may, or has done it", func(r svc.Run) bool { return over(r) || r.NeedsInput })
 	}
 	if r := s.pressUntil(id, s.agent.answer, "the end of its command", over); !r.Status.Active() {
@@ -195,7 +196,8 @@ func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bo
 	return askedTrust, hooks
 }
 
-// turnOver is how the end of an interactive turn is known: by the hook, or, of a tool that has none, by the model's being told what the command did.
+// turnOver returns a condition for the end of an interactive turn: the hook has reported it. For a tool without a hook: the model has received the
+// result of the command.
 func (s *site) turnOver(prompt string) func(svc.Run) bool {
 	return func(r svc.Run) bool {
 		if s.agent.hook {
@@ -205,12 +207,12 @@ func (s *site) turnOver(prompt string) func(svc.Run) bool {
 	}
 }
 
-// told says whether the model was told what the command of a prompt did.
+// told reports whether the model has received the result of a prompt's command.
 func (s *site) told(prompt string) bool {
 	return len(s.gateway.questions(func(q question) bool { return holding(prompt)(q) && q.answered })) > 0
 }
 
-// pressUntil presses keys until something holds, again after a while: a hook or a dialog may be there before it takes keys.
+// pressUntil presses keys every 10 s until a condition is true: a dialog may be visible before it accepts keys.
 func (s *site) pressUntil(id string, keys []string, what string, is func(svc.Run) bool) svc.Run {
 	s.t.Helper()
 	next := time.Now()

@@ -158,7 +158,7 @@ func writeResponses(out stream, q question, a answer) {
 	event("response.completed", object{"response": response("completed", item)})
 }
 
-// begun is an item before anything of its content was said.
+// begun returns a copy of an item without its content, as it is at the beginning of a stream.
 func begun(item object) object {
 	if item["type"] == "message" {
 		return with(item, object{"status": "in_progress", "content": []any{}})
@@ -166,7 +166,7 @@ func begun(item object) object {
 	return with(item, object{"status": "in_progress", "arguments": ""})
 }
 
-// with is a copy of a with the members of b.
+// with returns a copy of a with the members of b.
 func with(a, b object) object {
 	out := object{}
 	for _, from := range []object{a, b} {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// vendor is how the tests of the gateway speak one protocol.
+// vendor has the requests of one protocol for the tests of the gateway.
 type vendor struct {
 	protocol string
 	path     func(stream bool) string
 	body     func(prompt string, stream, result bool) object
-	call     string // what an answer that calls the shell has
-	end      string // what the last event of a stream has
+	call     string // text in a response that calls the shell
+	end      string // text in the last event of a stream
 }
 
 var shellSchema = object{
@@ -149,7 +149,7 @@ func TestTheGatewayLetsGoOfAToolThatGoesAway(t *testing.T) {
 		if err := <-gone; err == nil {
 			t.Errorf("%s: an answer came after all", v.protocol)
 		}
-		g.Close() // it waits for requests that are not answered yet
+		g.Close() // waits until no request is in progress
 	}
 }
 

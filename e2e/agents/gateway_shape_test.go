@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// object is a JSON object in the making.
+// object is a JSON object.
 type object = map[string]any
 
 // stream writes an answer: as one JSON document, or as server-sent events.
@@ -17,10 +17,10 @@ type stream struct{ w http.ResponseWriter }
 func (s stream) json(status int, v any) {
 	s.w.Header().Set("Content-Type", "application/json")
 	s.w.WriteHeader(status)
-	_ = json.NewEncoder(s.w).Encode(v) // the tool may have gone
+	_ = json.NewEncoder(s.w).Encode(v) // the tool may have closed the connection
 }
 
-// event writes one event; an empty name writes none.
+// event writes one server-sent event. With an empty name it omits the event's name.
 func (s stream) event(name string, v any) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	if name != "" {
@@ -55,8 +55,8 @@ func text(v any) string {
 	return s
 }
 
-// texts is what a message's content says in words: a string, or parts that have a "text". Results of
-// tools are no words of the user.
+// texts returns the texts in a message's content: the content itself if it is a string, otherwise the
+// member "text" of each part. Results of tools have no such member.
 func texts(content any) []string {
 	if s := text(content); s != "" {
 		return []string{s}
@@ -78,7 +78,7 @@ func modelList() object {
 	return object{"object": "list", "data": models, "has_more": false}
 }
 
-// isShell knows the tool with which an agent runs commands.
+// isShell reports whether a tool is the one with which an agent executes shell commands.
 func isShell(t toolSpec) bool {
 	name := strings.ToLower(t.name)
 	known := []string{"bash", "shell", "exec_command", "run_shell_command", "shell_command", "developer__shell"}
@@ -94,8 +94,8 @@ func commandField(schema object) string {
 	return ""
 }
 
-// shellCall is arguments that fit the schema of an agent's shell. Where the prompt says so, the
-// command is to run outside the agent's sandbox, for which codex must ask a person.
+// shellCall returns arguments that match the schema of an agent's shell. If the prompt contains
+// "outside the sandbox", they request to run the command so, for which codex must ask a person.
 func shellCall(schema object, command, prompt string) object {
 	properties, name := fields(schema["properties"]), commandField(schema)
 	args := object{name: command}
@@ -113,7 +113,7 @@ func shellCall(schema object, command, prompt string) object {
 	return args
 }
 
-// smallest is the simplest value that a JSON schema allows.
+// smallest returns the simplest value that a JSON schema allows.
 func smallest(schema object) any {
 	if options := list(schema["enum"]); len(options) > 0 {
 		return options[0]

@@ -16,31 +16,31 @@ import (
 	"time"
 )
 
-// gateway stands in for a model gateway and speaks the four protocols that agent tools use. What a
-// person writes into a prompt decides what it answers:
+// gateway is a stand-in for a model gateway. It implements the four protocols that agent tools use. A
+// directive in the prompt determines the response:
 //
-//	{{run: COMMAND}}   ask for one call of the tool's shell, then say goodbye
+//	{{run: COMMAND}}   one call of the tool's shell; after its result a short text
 //	{{fail: STATUS}}   an API error with this HTTP status
-//	{{wait: DURATION}} the answer comes after this time, or never when the tool goes away first
+//	{{wait: DURATION}} the response comes after this time, unless the tool closes the connection before
 //
-// and anything else gets a short text. It keeps every question.
+// Without a directive the response is a short text. The gateway stores every request.
 type gateway struct {
 	*httptest.Server
 	mu    sync.Mutex // guards the rest
 	asked []question
-	other []string      // requests it has no answer to, for a look when a tool changes
+	other []string      // requests to unknown paths, for error messages
 	news  chan struct{} // closed and replaced with each question
 }
 
-// question is a request for one turn of a conversation, whatever its protocol.
+// question is a request for one turn of a conversation, independent of its protocol.
 type question struct {
 	protocol string
 	model    string
 	key      string // the credential the tool sent
 	stream   bool
-	user     []string // the texts of the user's side, in their order
+	user     []string // the user's texts, in order
 	tools    []toolSpec
-	answered bool // the conversation has a tool's result
+	answered bool // the conversation contains a result of a tool
 	schema   map[string]any
 }
 
@@ -50,14 +50,14 @@ type toolSpec struct {
 	schema map[string]any
 }
 
-// answer is what the model says: a call of a tool when callName is set, else the text.
+// answer is the model's response: a call of a tool if callName is set, otherwise the text.
 type answer struct {
 	text     string
 	callName string
 	callArgs map[string]any
 }
 
-// protocol reads questions and writes answers the way one vendor does.
+// protocol reads requests and writes responses in the format of one vendor.
 type protocol struct {
 	name    string
 	path    *regexp.Regexp
@@ -73,7 +73,7 @@ func newGateway(tb testing.TB) *gateway {
 	g := &gateway{news: make(chan struct{})}
 	g.Server = httptest.NewServer(http.HandlerFunc(g.serve))
 	tb.Cleanup(func() {
-		g.CloseClientConnections() // a tool that still waits is not waited for
+		g.CloseClientConnections() // otherwise Close waits for requests that are delayed
 		g.Close()
 	})
 	return g
@@ -146,8 +146,8 @@ func (g *gateway) turn(w http.ResponseWriter, r *http.Request, p protocol, body 
 	p.write(out, q, reply(q, prompt))
 }
 
-// reply decides what the model says. A question that wants a structure (tools ask for titles and the
-// like) gets the smallest one that fits.
+// reply returns the model's response. If the request has a schema (tools request titles and the like
+// so), the response is the smallest value that matches it.
 func reply(q question, prompt string) answer {
 	if q.schema != nil {
 		text, err := json.Marshal(smallest(q.schema))
@@ -164,7 +164,7 @@ func reply(q question, prompt string) answer {
 	return answer{callName: q.tools[shell].name, callArgs: shellCall(q.tools[shell].schema, command, prompt)}
 }
 
-// directive is the argument of the last {{name: argument}} in a text; empty when there is none.
+// directive returns the argument of the last {{name: argument}} in a text; empty if there is none.
 func directive(name, text string) string {
 	found := regexp.MustCompile(`(?s)\{\{`+name+`: (.+?)\}\}`).FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -190,14 +190,14 @@ func (g *gateway) keep(q question) {
 	g.news = make(chan struct{})
 }
 
-// questions is everything that was asked so far and passes.
+// questions returns the stored questions for which pass returns true.
 func (g *gateway) questions(pass func(question) bool) []question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(g.asked), func(q question) bool { return !pass(q) })
 }
 
-// await waits for a question that passes.
+// await waits until there is a question for which pass returns true.
 func (g *gateway) await(limit time.Duration, pass func(question) bool) error {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
@@ -218,7 +218,7 @@ func (g *gateway) await(limit time.Duration, pass func(question) bool) error {
 	}
 }
 
-// holding passes questions in which the user's side has a text.
+// holding returns a filter for questions whose user texts contain a text.
 func holding(text string) func(question) bool {
 	return func(q question) bool {
 		return slices.ContainsFunc(q.user, func(part string) bool { return strings.Contains(part, text) })

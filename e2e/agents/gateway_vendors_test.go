@@ -16,7 +16,7 @@ var messagesProtocol = protocol{
 	},
 }
 
-// geminiProtocol is Google's generateContent, at once or as a stream.
+// geminiProtocol is Google's generateContent, as one response or as a stream.
 var geminiProtocol = protocol{
 	name:  "gemini",
 	path:  regexp.MustCompile(`:(generateContent|streamGenerateContent)$`),

@@ -13,8 +13,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// toolsEnv names the variable that holds the folder with the installed tools. Without it the tests
-// of real tools are skipped.
+// toolsEnv names the environment variable with the folder of the installed tools. Without it the
+// tests of real tools are skipped.
 const toolsEnv = "SVC_TEST_AGENTS"
 
 var (
@@ -50,12 +50,13 @@ func pins(tb testing.TB) []pin {
 	return all
 }
 
-// toolPath is the PATH with the folder of a tool's executable in front.
+// toolPath returns the PATH with the folder of a tool's executable in front.
 func toolPath(tool string) string {
 	return filepath.Join(os.Getenv(toolsEnv), tool, "node_modules", ".bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
-// onlyLoopback makes sure that no tool can reach anything outside: they call home otherwise.
+// onlyLoopback returns an error unless the loopback interface is the only network. With another one
+// the tools would send requests to their vendors.
 func onlyLoopback() error {
 	all, err := net.Interfaces()
 	if err != nil {

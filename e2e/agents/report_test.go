@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// results is what was seen, by tool and case.
+// results are the results by tool and case.
 type results map[string]map[string]string
 
 func (r results) keep(tool, name, seen string) {
@@ -18,7 +18,7 @@ func (r results) keep(tool, name, seen string) {
 	r[tool][name] = seen
 }
 
-// table is the results in Markdown: a row for each tool, a column for each case.
+// table returns the results as a Markdown table: a row for each tool, a column for each case.
 func (r results) table(all []pin) string {
 	var b strings.Builder
 	b.WriteString("| tool |")
@@ -28,7 +28,7 @@ func (r results) table(all []pin) string {
 	b.WriteString("\n|---" + strings.Repeat("|---", len(cases)) + "|\n")
 	for _, p := range all {
 		if r[p.tool] == nil {
-			continue // a run of some tools only
+			continue // only some tools were tested
 		}
 		fmt.Fprintf(&b, "| %s %s |", p.tool, p.version)
 		for _, c := range cases {
@@ -39,10 +39,10 @@ func (r results) table(all []pin) string {
 	return b.String()
 }
 
-// notTried stands in the table where neither this run nor an earlier one of the same version tried a case.
+// notTried is the table's text for a case that was never tested with this version of the tool.
 const notTried = "not tried"
 
-// fill takes over what an earlier table has of the cases that were not tried now, of tools that are still of the same version.
+// fill copies from an earlier table the results of the cases that were not tested now, if the tool's version is the same.
 func (r results) fill(earlier string, all []pin) {
 	rows := strings.Split(strings.TrimSpace(earlier), "\n")
 	names := cells(rows[0])
@@ -58,7 +58,7 @@ func (r results) fill(earlier string, all []pin) {
 	}
 }
 
-// cellOf is a cell in the row of a tool.
+// cellOf returns a cell in the row of a tool and version; notTried if there is none.
 func cellOf(rows []string, p pin, column int) string {
 	for _, row := range rows {
 		if have := cells(row); have[0] == p.tool+" "+p.version && column < len(have) {
@@ -68,7 +68,7 @@ func cellOf(rows []string, p pin, column int) string {
 	return notTried
 }
 
-// cells takes a row of the table apart.
+// cells splits a row of the table into its cells.
 func cells(row string) []string {
 	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(row, "| "), " |"), " | ")
 	for i, part := range parts {
@@ -83,8 +83,8 @@ const (
 	tableEnds   = "<!-- up to here -->\n"
 )
 
-// report prints the table and, with -update, writes it into the guide, when all that was tried is as expected. What was not tried
-// stays there as it is.
+// report prints the table. With -update it also writes the table into the guide, if all tested cases are as expected. The guide
+// keeps the results of cases that were not tested.
 func report(t *testing.T, seen results) {
 	t.Helper()
 	all := pins(t)
@@ -105,7 +105,7 @@ func report(t *testing.T, seen results) {
 	}
 }
 
-// split takes the guide apart at its marks.
+// split splits the guide into the table and the texts before and after it.
 func split(t *testing.T) (before, table, after string) {
 	t.Helper()
 	data, err := os.ReadFile(guide)

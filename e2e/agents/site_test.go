@@ -17,21 +17,21 @@ import (
 	"svc/internal/proctest"
 )
 
-// gatewayKey is the key that the catalog's env_map hands to each tool.
+// gatewayKey is the API key that the catalog's env_map passes to each tool.
 const gatewayKey = "key-of-the-gateway"
 
-// limit bounds the wait for a tool: some of them start slowly, and more so on a busy machine.
+// limit is the limit of each wait for a tool. Some tools start slowly, especially on a busy machine.
 const limit = 8 * time.Minute
 
-// site is a machine on which "svc up" runs one agent tool against the gateway. The tool has a home of
-// its own, the lab's directory.
+// site is an installation of "svc up" that runs one agent tool against the gateway. The tool's home
+// is the lab's directory.
 type site struct {
 	t        *testing.T
 	agent    agent
 	lab      *proctest.Lab
 	gateway  *gateway
 	up       *proctest.Orchestrator
-	apart    *proctest.Worker // a worker in a process of its own; nil: none so far
+	apart    *proctest.Worker // a worker in a separate process; nil: not created yet
 	client   *api.Client
 	follower *proctest.Follower
 	work     string // the folder of the project
@@ -70,16 +70,17 @@ func newSite(t *testing.T, a agent) *site {
 	return s
 }
 
-// workerConfig is what the sections [worker] and [gateway] say.
+// workerConfig returns the content of the section [worker], and the section [gateway].
 func (s *site) workerConfig() string {
 	return fmt.Sprintf("contain = %q\n[gateway]\nurl = %q\napi_key = %q\n", cmp.Or(os.Getenv("SVC_TEST_CONTAIN"), "off"), s.gateway.URL+"/", gatewayKey)
 }
 
-// temporary is the folder for temporary files: codex has no sandbox in a home below the usual one.
+// temporary returns a folder for temporary files. codex cannot set up its sandbox if the home is below the
+// usual folder for temporary files.
 func (s *site) temporary() string { return filepath.Dir(s.lab.Path("tmp", "any")) }
 
-// captureHooks has the hooks of the catalog call a script that keeps what they are given, without the
-// lab's own paths, and passes it on. The names of its files begin with the tool and the time.
+// captureHooks changes the hooks in the catalog to call a script. The script stores the hook's input,
+// without the lab's paths, and passes it on. The names of its files begin with the tool and the time.
 func (s *site) captureHooks() {
 	s.t.Helper()
 	script := s.lab.Path("capture")
@@ -103,12 +104,12 @@ exec %s "$@" <"$file.raw"
 	}
 	s.lab.Write(catalog, changed)
 	if s.agent.pin.tool == "codex" {
-		// The hook is no longer the one that was reviewed. All hooks of this throwaway home are ours.
+		// The hook differs from the reviewed one. This test has created all hooks of this temporary home.
 		s.agent.args = map[string][]string{"codex-tui": {"--dangerously-bypass-hook-trust"}}
 	}
 }
 
-// awaitTool waits until a worker reports that it found the tool, at the version that was installed.
+// awaitTool waits until a worker reports that it found the tool, and checks the version.
 func (s *site) awaitTool() {
 	s.t.Helper()
 	s.awaitToolOn("")
@@ -137,7 +138,7 @@ func (s *site) awaitToolOn(name string) {
 	}
 }
 
-// svc runs a command of the product, as a person would, and answers with what it printed.
+// svc runs an svc command, which must succeed, and returns its output.
 func (s *site) svc(args ...string) string {
 	s.t.Helper()
 	out, err := s.try(args...)
@@ -147,15 +148,15 @@ func (s *site) svc(args ...string) string {
 	return out
 }
 
-// try is svc for a command that may be refused; the error has what it said.
+// try is svc for a command that may fail. The error contains its output.
 func (s *site) try(args ...string) (string, error) { return s.tryIn("", args...) }
 
-// person is the environment of a person's own shell.
+// person returns the environment of a person's shell.
 func (s *site) person() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.lab.Dir, "SVC_DATA_DIR=" + s.up.Dir, "SVC_API_URL=" + s.up.URL}
 }
 
-// tryIn is try in a folder.
+// tryIn is try in the given working directory.
 func (s *site) tryIn(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
@@ -170,7 +171,7 @@ func (s *site) tryIn(dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// start starts a run with "svc run start" and answers with its id.
+// start starts a run with "svc run start" and returns its id.
 func (s *site) start(provider, prompt string) string {
 	s.t.Helper()
 	return s.svc(s.startArgs(provider, prompt)...)
@@ -187,13 +188,14 @@ func (s *site) startArgs(provider, prompt string) []string {
 	return args
 }
 
-// ended waits until the run's session has ended and reads the run.
+// ended waits until the run's session has ended, and returns the run.
 func (s *site) ended(id string) svc.Run {
 	s.t.Helper()
 	return s.awaitRun(id, "its session has ended", func(r svc.Run) bool { return r.SessionEndedAt != nil })
 }
 
-// awaitRun looks at a run until it is as wanted. It looks seldom: the orchestrator logs each look.
+// awaitRun polls a run until a condition is true. It polls only every 200 ms, because the orchestrator
+// logs each request.
 func (s *site) awaitRun(id, what string, is func(svc.Run) bool) svc.Run {
 	s.t.Helper()
 	timeout := time.NewTimer(limit)
@@ -216,7 +218,7 @@ func (s *site) awaitRun(id, what string, is func(svc.Run) bool) svc.Run {
 	}
 }
 
-// log is what the run wrote, for a person who looks for the reason of a failure.
+// log returns the end of the run's log, for failure messages.
 func (s *site) log(id string) string {
 	body, err := s.client.Logs(s.t.Context(), id, api.LogOptions{Format: "text"})
 	if err != nil {
@@ -230,10 +232,10 @@ func (s *site) log(id string) string {
 	return string(text[max(0, len(text)-4000):])
 }
 
-// show is a run the way the table of results has it.
+// show returns the text for a run in the table of results.
 func show(r svc.Run) string {
 	words := []string{"`" + string(r.Status) + "`"}
-	if r.ExitCode != nil && r.Error == nil { // after a hook's word of failure svc ends the session: its code says nothing
+	if r.ExitCode != nil && r.Error == nil { // after a hook reported a failure, svc ends the session, and the exit code has no meaning
 		words = append(words, fmt.Sprintf("exit code %d", *r.ExitCode))
 	}
 	if r.Result != nil {
