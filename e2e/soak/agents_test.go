@@ -8,17 +8,18 @@ import (
 	"svc/api"
 )
 
-// agent is a shell script in the place of an agent's tool.
+// agent is a shell script that stands in for an agent's tool.
 type agent struct {
 	name   string
 	script string
 	policy svc.RestartPolicy
-	// endless agents end when a client stops them, asking ones when a client answers.
+	// An agent with endless ends only when a client stops it, one with asks when a client answers.
 	endless, asks bool
 }
 
-// notes is the beginning of every script. What the script then did is noted after it was done, so that
-// a note is true whenever the agent is killed; only its own failure is noted before, since it ends with it. $0 is the host's name, which the host's catalog puts there.
+// notes is the beginning of every script. The script writes a note after each action, so that a note is true even if the agent
+// is killed then. Only its own failure is noted before it is reported, because the report ends the script. $0 is the host's name: the
+// host's catalog passes it.
 const notes = `stty -echo 2>/dev/null
 note() { echo "$(date +%%s%%N) $*" >> '%s'/"$SVC_RUN_ID.$SVC_ATTEMPT"; }
 say() { seq -f "line %%.0f of $SVC_RUN_ID.$SVC_ATTEMPT" $1 $2; note out $2; }
@@ -28,8 +29,8 @@ quit() { note exit $1; exit $1; }
 note start "$0"
 `
 
-// newAgent draws one. truthDir is where it writes its notes, litter a path by which what it leaves
-// behind is recognised.
+// newAgent returns a random agent. It writes its notes into truthDir. The path litter is in the command
+// of each process that it leaves behind, so that a test can find them.
 func newAgent(random *rand.Rand, truthDir, litter string) agent {
 	code := []int{0, 0, 0, 1, 3, 42}[random.IntN(6)]
 	a := agent{policy: svc.RestartNever}
@@ -51,7 +52,7 @@ while read -r typed; do note key "$typed"; [ "$typed" = end ] && break; done; sa
 		a.name, a.endless = "polite", true
 		a.script = "i=1; while :; do say $i $i; sleep 1; i=$((i+1)); done"
 	case n < 15:
-		a.name = "litter" // one child keeps the run's environment, the other has none
+		a.name = "litter" // one child process keeps the run's environment, the other has an empty one
 		a.script = fmt.Sprintf(`say 1 2
 setsid nohup sh -c 'while :; do sleep 1; done' %[1]s/marked/$SVC_RUN_ID.$SVC_ATTEMPT >/dev/null 2>&1 </dev/null &
 env -i setsid sh -c 'while :; do /bin/sleep 1; done' %[1]s/unmarked/$SVC_RUN_ID.$SVC_ATTEMPT >/dev/null 2>&1 </dev/null &
@@ -64,7 +65,7 @@ quit %[2]d`, litter, code)
 		a.name, a.policy = "retry", svc.RestartOnFailure
 		a.script = "say 1 1; [ $SVC_ATTEMPT -ge 2 ] && quit 0; quit 5"
 	default:
-		a.name = "fails" // by its hook; its session is ended then
+		a.name = "fails" // its hook reports a failure, after which svc ends the session
 		a.script = `say 1 1; note failed; accepted failed --error "no luck"; while :; do sleep 1; done`
 		a.endless = true
 	}
@@ -72,7 +73,7 @@ quit %[2]d`, litter, code)
 	return a
 }
 
-// run is the request that starts it.
+// run returns the request that creates a run of the agent.
 func (a agent) run(task, key string) api.CreateRun {
 	return api.CreateRun{
 		TaskID: task, Provider: "sh", Prompt: api.Some("# soak " + key + " " + a.name + "\n" + a.script),

@@ -31,15 +31,15 @@ const (
 	wroteKeys   writeKind = "typed at run"
 )
 
-// client does one thing after the other, repeats each with its key until it is answered, and enters it
-// into the ledger then.
+// client sends one request after the other. It repeats each with the same key until it is answered, and
+// then adds it to the ledger.
 type client struct {
 	s      *site
 	api    *api.Client
 	name   string
 	random *rand.Rand
 	count  int
-	items  []string // of this client alone: nobody else changes them
+	items  []string // items of this client; no other client changes them
 	runs   []launched
 }
 
@@ -49,14 +49,14 @@ type launched struct {
 	at    time.Time
 }
 
-// maxOpen bounds the runs of one client that are under way.
+// maxOpen is the maximum number of active runs of one client.
 const maxOpen = 5
 
 func (s *site) newClient(name string, seed uint64) *client {
 	return &client{s: s, api: s.o.Client(), name: name, random: rand.New(rand.NewPCG(seed, uint64(len(name))))}
 }
 
-// work goes on until the context ends; what was begun then is still brought to its answer.
+// work sends requests until the context ends. It still repeats its last request until it is answered.
 func (c *client) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.count++
@@ -76,7 +76,7 @@ func (c *client) work(ctx context.Context) {
 	}
 }
 
-// settle stops what would not end by itself.
+// settle stops the runs that would not end by themselves.
 func (c *client) settle() {
 	for _, r := range c.runs {
 		if r.agent.endless || r.agent.asks {
@@ -85,7 +85,7 @@ func (c *client) settle() {
 	}
 }
 
-// open counts the client's runs that have not ended.
+// open returns the number of the client's runs that have not ended, and removes the others from its list.
 func (c *client) open() int {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -99,10 +99,10 @@ func (c *client) open() int {
 	return len(kept)
 }
 
-// key is of the present action.
+// key returns the idempotency key of the current request.
 func (c *client) key() string { return fmt.Sprintf("%s-%d", c.name, c.count) }
 
-// answered repeats a request until it is answered. With its key it cannot happen twice.
+// answered repeats a request with the same key until it is answered, so that it cannot be executed twice.
 func (c *client) answered(key string, request func(context.Context) error) error {
 	ctx := api.WithIdempotencyKey(context.Background(), key)
 	for {
@@ -123,12 +123,12 @@ func (c *client) answered(key string, request func(context.Context) error) error
 	}
 }
 
-// passing says of a refusal that the same request may be answered in a moment.
+// passing reports whether an error code is transient, so that the same request may succeed soon.
 func passing(code svc.Code) bool {
 	return code == svc.CodeUnavailable || code == svc.CodeReplicaUnreachable
 }
 
-// complain keeps an answer that no client should ever get.
+// complain stores a response that no client should ever receive.
 func (s *site) complain(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *client) rename() {
 	id, title := c.items[c.random.IntN(len(c.items))], "renamed "+c.key()
 	err := c.answered(c.key(), func(ctx context.Context) error {
 		_, err := c.api.UpdateWorkItem(ctx, id, api.PatchWorkItem{Title: api.Some(title)})
-		if svc.CodeOf(err) == svc.CodeOutcomeUnknown { // a PATCH has no key: whoever gets this looks, or says it again, as here
+		if svc.CodeOf(err) == svc.CodeOutcomeUnknown { // a key has no effect on a PATCH: a client must read the item, or repeat the request as here
 			return svc.Unavailable("")
 		}
 		return err
@@ -172,14 +172,14 @@ func (c *client) rename() {
 	c.enter(wroteTitle, id, title)
 }
 
-// deleteItem has no key that would count: a second delete finds nothing.
+// deleteItem deletes an item. A key has no effect on this request; a second delete returns not_found.
 func (c *client) deleteItem() {
-	at := 1 + c.random.IntN(len(c.items)-1) // the first one has the runs
+	at := 1 + c.random.IntN(len(c.items)-1) // not the first item, which has the runs
 	id := c.items[at]
 	err := c.answered(c.key(), func(ctx context.Context) error {
 		err := c.api.DeleteWorkItem(ctx, id, false, false)
 		if svc.CodeOf(err) == svc.CodeOutcomeUnknown {
-			return svc.Unavailable("") // it is said again, like a rename
+			return svc.Unavailable("") // the request is repeated, as in rename
 		}
 		return err
 	})
@@ -211,11 +211,11 @@ func (c *client) newRun() {
 	c.runs = append(c.runs, launched{r.ID, a, time.Now()})
 	if a.asks {
 		key := c.key()
-		c.s.answering.Go(func() { c.s.answer(r.ID, key) }) // it ends with the run, which settle ends at the latest
+		c.s.answering.Go(func() { c.s.answer(r.ID, key) }) // returns when the run has ended, at the latest after settle
 	}
 }
 
-// stopOne stops an endless run that has had its time, and now and then one that has not.
+// stopOne stops an endless run that is older than some seconds, and sometimes any other run.
 func (c *client) stopOne() {
 	for i, r := range c.runs {
 		old := time.Since(r.at) > time.Duration(2+c.random.IntN(6))*time.Second
@@ -241,7 +241,7 @@ func (c *client) stop(id string) {
 	}
 }
 
-// readLog reads the relayed log of one attempt, or says why not.
+// readLog reads the relayed log of one attempt.
 func readLog(ctx context.Context, c *api.Client, a attempt) ([]byte, error) {
 	body, err := c.Logs(ctx, a.Run, api.LogOptions{Attempt: &a.Number})
 	if err != nil {

@@ -12,13 +12,14 @@ import (
 	"svc/internal/proctest"
 )
 
-// clockEnv names the file from which a process of a soak reads by how many seconds its clock is wrong.
+// clockEnv names the environment variable with the path of a file. A process of a soak reads from that
+// file by how many seconds its clock is wrong.
 const clockEnv = "SVC_SOAK_CLOCK"
 
-// wrongClock is added to the standard library's time package. A static program takes the time from the
-// kernel without a call that could be intercepted, and the machine's own clock is not ours to move; so
-// the binary of a soak is built with a time.Now whose wall clock can be moved from outside. The
-// monotonic clock goes on undisturbed, as it does when a real clock jumps.
+// wrongClock is added to the package time of the standard library. A static program reads the time from
+// the kernel without a call that a test could intercept, and a test must not set the machine's clock.
+// Therefore the binary of a soak is built with a time.Now whose wall clock can be moved from outside. The
+// monotonic clock is not affected, as when a real clock jumps.
 const wrongClock = `package time
 
 import (
@@ -62,13 +63,14 @@ func soakRead(path string) int64 {
 }
 `
 
-// useWrongClock has the labs use a binary whose clock can be moved. False: the environment names another.
+// useWrongClock builds a binary whose clock can be moved, and makes the labs use it. It returns false, and does
+// nothing, if the environment names another binary.
 func useWrongClock(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(proctest.BinaryEnv) != "" {
 		return false
 	}
-	// The folder is the same each time, so that what was compiled with it is found in the build cache.
+	// The folder is always the same, so that the build cache can be used.
 	dir, err := filepath.Abs(filepath.Join("..", "..", ".cache", "soak"))
 	if err != nil {
 		t.Fatal(err)
@@ -112,18 +114,18 @@ func useWrongClock(t *testing.T) bool {
 	return true
 }
 
-// rightTimes replaces the times of a journal, which were written by a clock that was moved, by the right
-// ones. A time may fit more than one position of the clock; the event happened shortly before a reader
-// got it.
+// rightTimes corrects the times of a journal that was written while the clock was moved. A time may match
+// more than one position of the clock. came has the time at which a reader received each event, which is
+// shortly after the event.
 func rightTimes(journal []event, jumps []jump, came map[int64]time.Time) {
-	const slack = time.Second // a process that is frozen or busy notices late that its clock was moved
+	const slack = time.Second // a frozen or busy process reads the clock's new offset late
 	for i, e := range journal {
 		var right time.Time
 		for j, at := range jumps {
 			fits := e.At.Add(-at.offset)
 			within := !fits.Before(at.at.Add(-slack)) && (j+1 == len(jumps) || fits.Before(jumps[j+1].at.Add(slack)))
 			if within && (right.IsZero() || !fits.After(came[e.Seq].Add(slack))) {
-				right = fits // the latest one that is not after the reader
+				right = fits // the latest matching time that is not after the reader's
 			}
 		}
 		if !right.IsZero() {
@@ -140,7 +142,7 @@ func TestTheTimesOfAMovedClockAreSetRight(t *testing.T) {
 	for _, c := range []struct{ written, came, want int }{
 		{50, 50, 50},
 		{115, 105, 105}, // while the clock was ahead
-		{121, 112, 111}, // the same, and the right clock would say so soon too
+		{121, 112, 111}, // the same, but the corrected clock will soon have this time, too
 		{121, 121, 121},
 		{205 - 3600, 206, 205},
 		{220, 220, 220},

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// wrapperOf finds the attempt in the command of a wrapper.
+// wrapperOf matches the command of a wrapper, with the run and the attempt.
 var wrapperOf = regexp.MustCompile(` exec run \S*?([0-9a-f]{8}-[0-9a-f-]{27})\.(\d+)/`)
 
-// live is a session that is under way: its wrapper and its tmux server.
+// live is a running session: its wrapper and its tmux server.
 type live struct {
 	attempt       attempt
 	wrapper, tmux int // process ids; 0: not found
 }
 
-// sessions lists what is alive on all hosts.
+// sessions returns the running sessions of all hosts.
 func (s *site) sessions() []live {
 	var found []live
 	servers := map[string]int{}
@@ -46,7 +46,7 @@ func (s *site) sessions() []live {
 	return found
 }
 
-// anySession draws one; false: nothing is under way.
+// anySession returns a random running session; false: there is none.
 func (s *site) anySession(r *rand.Rand) (live, bool) {
 	all := s.sessions()
 	if len(all) == 0 {
@@ -55,8 +55,8 @@ func (s *site) anySession(r *rand.Rand) (live, bool) {
 	return all[r.IntN(len(all))], true
 }
 
-// killSession takes a session away from outside. From then on nobody can know how its agent would have
-// ended, and the judge is told so.
+// killSession kills the wrapper or the tmux server of a session, or both, and records this for the judge:
+// the end of the agent cannot be compared with its notes then.
 func (s *site) killSession(r *rand.Rand) fault {
 	l, ok := s.anySession(r)
 	if !ok {
@@ -76,7 +76,7 @@ func (s *site) killSession(r *rand.Rand) fault {
 	}}
 }
 
-// freezeSession stops a session's wrapper or tmux server for a while. Nothing is lost by that.
+// freezeSession freezes a session's wrapper or tmux server for a while. Nothing may be lost by that.
 func (s *site) freezeSession(r *rand.Rand) fault {
 	l, ok := s.anySession(r)
 	if !ok {
@@ -90,7 +90,7 @@ func (s *site) freezeSession(r *rand.Rand) fault {
 	}
 }
 
-// kill signals a process that may have ended.
+// kill sends a signal to a process that may have ended. A pid of 0 is ignored.
 func (s *site) kill(pid int, sig syscall.Signal) {
 	if pid == 0 {
 		return
@@ -100,7 +100,7 @@ func (s *site) kill(pid int, sig syscall.Signal) {
 	}
 }
 
-// fillDisk leaves no byte on the disk of a host or of the orchestrator.
+// fillDisk fills the disk of a host or of the orchestrator completely.
 func (s *site) fillDisk(name, dir string) fault {
 	if !s.disks {
 		return fault{}
@@ -128,7 +128,7 @@ func (s *site) fillDisk(name, dir string) fault {
 	}
 }
 
-// fill writes until nothing fits any more and returns the error that said so.
+// fill writes until the disk is full, and returns the last error.
 func fill(path string) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func fill(path string) error {
 	return err
 }
 
-// breakDatabase ends or freezes the PostgreSQL server. SQLite is in the orchestrator's own process.
+// breakDatabase stops, kills or freezes the PostgreSQL server. With SQLite there is no server.
 func (s *site) breakDatabase(r *rand.Rand) fault {
 	c := s.cluster
 	if c == nil {
@@ -159,13 +159,13 @@ func (s *site) breakDatabase(r *rand.Rand) fault {
 	}
 }
 
-// jump is a move of the orchestrator's clock.
+// jump is a change of the orchestrator's clock.
 type jump struct {
 	at     time.Time
 	offset time.Duration
 }
 
-// moveClock sets the orchestrator's clock ahead or back, and later right again.
+// moveClock sets the orchestrator's clock ahead or back, and later corrects it.
 func (s *site) moveClock(r *rand.Rand) fault {
 	if s.clock == "" {
 		return fault{}

@@ -11,23 +11,23 @@ import (
 	"svc/internal/proctest"
 )
 
-// fault is something that breaks for a while.
+// fault is a failure with a limited duration.
 type fault struct {
 	name        string
-	target      string // two faults never meet in one target
+	target      string // a target never has two faults at the same time
 	least, most time.Duration
-	begin       func() // nil: nothing breaks
+	begin       func() // nil: there is no fault
 	end         func()
 }
 
-// schedule breaks things at random until the time is over, and then lets everything be well again.
+// schedule causes random faults until the time is over, and then ends all of them.
 type schedule struct {
 	s     *site
 	seed  uint64
 	pace  time.Duration // the mean time between two faults
 	drawn uint64
 	open  []openFault
-	diary []byte // what began and ended when
+	diary []byte // the times at which faults began and ended
 }
 
 type openFault struct {
@@ -35,13 +35,13 @@ type openFault struct {
 	until time.Time
 }
 
-// run is the only one that starts and ends processes, so it needs no lock for them.
+// run executes the schedule. Only this goroutine starts and ends processes, so they need no lock.
 func (c *schedule) run(duration time.Duration) {
 	over := time.Now().Add(duration)
 	next := time.Now().Add(c.pace)
 	for time.Now().Before(over) {
 		if time.Now().After(next) {
-			// Each fault has a source of chance of its own: what one meets does not change the next.
+			// Each fault has its own random source, so that the conditions of one fault do not change the next.
 			c.drawn++
 			random := rand.New(rand.NewPCG(c.seed, c.drawn))
 			next = time.Now().Add(c.pace/4 + time.Duration(random.Int64N(int64(c.pace)*3/2)))
@@ -54,7 +54,7 @@ func (c *schedule) run(duration time.Duration) {
 	c.endDue(over.Add(time.Hour))
 }
 
-// supervise starts again what has ended without a fault, as a service manager does.
+// supervise restarts processes that have ended without a fault, as a service manager does.
 func (c *schedule) supervise() {
 	for _, o := range c.s.all {
 		if !c.s.alive(o.Process) && !c.busy(o.Name()) && !c.busy("database") {
@@ -97,12 +97,12 @@ func (c *schedule) endDue(now time.Time) {
 	}
 }
 
-// note writes the diary that is kept beside the logs.
+// note adds a line to the diary, which keep stores with the logs.
 func (c *schedule) note(what string, f fault) {
 	c.diary = append(c.diary, fmt.Sprintf("%s %-5s %s (%s)\n", time.Now().UTC().Format("15:04:05.000"), what, f.name, f.target)...)
 }
 
-// draw picks what breaks next, each as often as its weight says.
+// draw returns a random fault. The weights determine how often each kind is chosen.
 func (c *schedule) draw(r *rand.Rand) fault {
 	s := c.s
 	h, o := s.anyHost(r), s.anyOrchestrator(r)
@@ -140,7 +140,7 @@ func (c *schedule) draw(r *rand.Rand) fault {
 
 func (s *site) killed(what, target string, p *proctest.Process, most time.Duration) fault {
 	if !s.alive(p) {
-		return fault{} // it ended by itself and is about to be started again
+		return fault{} // it ended by itself, and supervise restarts it
 	}
 	var from time.Time
 	return fault{
@@ -172,17 +172,17 @@ func (s *site) frozen(what, target string, p *proctest.Process) fault {
 	})
 }
 
-// outlast keeps the orchestrator down for longer than a run may wait for a host.
+// outlast stops the orchestrator for longer than the dispatch timeout.
 func (s *site) outlast() fault {
 	if s.m != nil {
-		return fault{} // another one takes over
+		return fault{} // another orchestrator would take over
 	}
 	f := s.killed("orchestrator", "orchestrator", s.o.Process, dispatchTimeout+5*time.Second)
 	f.name, f.least = "orchestrator down for longer than the dispatch timeout", dispatchTimeout+time.Second
 	return f
 }
 
-// cut breaks a connection in one of the ways in which networks break.
+// cut breaks the connections of a proxy in one of the ways in which networks fail.
 func cut(p *proctest.Proxy, target string, r *rand.Rand) fault {
 	f := fault{target: target, most: 10 * time.Second, end: func() { p.Set(proctest.Weather{}) }}
 	weather := func(name string, w proctest.Weather) fault {
@@ -207,8 +207,8 @@ func cut(p *proctest.Proxy, target string, r *rand.Rand) fault {
 	}
 }
 
-// cutReader breaks the connection of a reader of the event stream. The stream has no heartbeat that would
-// tell the reader of a silent connection, so each ends with a reset.
+// cutReader breaks the connection of a reader of the event stream. The reader has no timeout with which
+// it could detect a silent connection, so each fault ends with a reset.
 func cutReader(p *proctest.Proxy, r *rand.Rand) fault {
 	f := cut(p, "reader", r)
 	f.name = "reader's " + f.name

@@ -15,10 +15,11 @@ import (
 	"svc/internal/proctest"
 )
 
-// settleLimit ends the wait for something that does not come to its end. What is late is then judged.
+// settleLimit is the limit of the wait until all runs have ended. After it, the judge complains about those that have not.
 const settleLimit = 2 * time.Minute
 
-// settle waits until every run has ended and nothing of it is left, or until that takes too long.
+// settle waits, with limits, until all runs have ended, nothing of them remains on the hosts, and all readers have received the whole
+// journal.
 func (s *site) settle() {
 	c := s.o.Client()
 	s.waitFor(settleLimit, func() bool {
@@ -44,7 +45,7 @@ func (s *site) settle() {
 	})
 }
 
-// waitFor waits until a condition holds; unlike in other tests it is not an end when it does not.
+// waitFor waits until a condition is true or the limit has passed. Unlike proctest.Eventually it does not fail the test.
 func (s *site) waitFor(limit time.Duration, holds func() bool) {
 	deadline := time.Now().Add(limit)
 	for !holds() && time.Now().Before(deadline) {
@@ -52,7 +53,7 @@ func (s *site) waitFor(limit time.Duration, holds func() bool) {
 	}
 }
 
-// leftovers lists what should be gone from the hosts when no run is under way.
+// leftovers returns the processes, sockets and files of runs on the hosts. There should be none when no run is active.
 func (s *site) leftovers() []string {
 	var left []string
 	running := map[int]bool{}
@@ -75,19 +76,19 @@ func (s *site) leftovers() []string {
 	return left
 }
 
-// files lists the paths below a directory that fit.
+// files returns the paths below a directory that match fits.
 func (s *site) files(dir string, fits *regexp.Regexp) []string {
 	var found []string
 	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && fits.MatchString(path) {
 			found = append(found, "file "+strings.TrimPrefix(path, s.lab.Dir+"/"))
 		}
-		return nil // what vanishes meanwhile is not left
+		return nil // an error means that the file was removed meanwhile
 	})
 	return found
 }
 
-// gather collects the evidence when everything has settled.
+// gather collects the evidence. It is called after settle.
 func (s *site) gather() *evidence {
 	s.t.Helper()
 	v := &evidence{

@@ -12,7 +12,7 @@ import (
 func itoa(n int) string     { return strconv.Itoa(n) }
 func quote(b []byte) string { return strconv.Quote(string(b)) }
 
-// keysOnce compares what was typed with what the agents read.
+// keysOnce compares the acknowledged keys with the lines that the agents read.
 func keysOnce(f *file, complain complaint) {
 	read := map[string]map[string]int{}
 	for a, t := range f.Truth {
@@ -34,7 +34,7 @@ func keysOnce(f *file, complain complaint) {
 	}
 }
 
-// reportsArrive compares what the agents' reports were accepted with the journal.
+// reportsArrive compares the agents' accepted reports with the journal.
 func reportsArrive(f *file, complain complaint) {
 	for a, t := range f.Truth {
 		var got, asked []string
@@ -57,7 +57,7 @@ func reportsArrive(f *file, complain complaint) {
 	}
 }
 
-// isPart says whether all of part is in whole, in its order.
+// isPart reports whether whole contains all elements of part in the same order.
 func isPart(part, whole []string) bool {
 	for _, s := range whole {
 		if len(part) > 0 && part[0] == s {
@@ -78,11 +78,11 @@ func twice(list []string) bool {
 	return false
 }
 
-// connectedIsOnline holds each worker.offline against the heartbeats that came from the host.
+// connectedIsOnline compares each worker.offline with the heartbeats that arrived from the host.
 func connectedIsOnline(f *file, complain complaint) {
 	const (
-		slack  = time.Second // a busy machine is late
-		unread = time.Second // what came last may not have been read yet
+		slack  = time.Second // for delays on a busy machine
+		unread = time.Second // the orchestrator may not have read the newest heartbeats yet
 	)
 	for _, e := range f.Journal {
 		if e.Topic != svc.TopicWorkerOffline {
@@ -96,7 +96,7 @@ func connectedIsOnline(f *file, complain complaint) {
 			}
 		}
 		if touches(f.Apart, e.At.Add(-f.OfflineAfter), e.At) {
-			continue // it came to an orchestrator that could not tell the one that leads
+			continue // the heartbeat may have reached an orchestrator that could not forward it to the leader
 		}
 		if silence := e.At.Sub(last); silence < f.OfflineAfter-slack {
 			complain("%s is told to be offline at %s, %v after a heartbeat of it came: %v", name, e.At.Format(time.StampMilli), silence, e)
@@ -104,11 +104,11 @@ func connectedIsOnline(f *file, complain complaint) {
 	}
 }
 
-// unmarked finds the attempt that left a process without the run's environment behind.
+// unmarked matches the command of a process that an agent left behind without the run's environment, with the run and the attempt.
 var unmarked = regexp.MustCompile(`/unmarked/([0-9a-f-]{36})\.(\d+)`)
 
-// nothingLeft tells what should be gone. A process without the run's environment is known to its wrapper
-// alone; when that was killed from outside, nobody can tell whose it is.
+// nothingLeft complains about everything that remains on the hosts. Only the wrapper can find a process
+// without the run's environment. If the wrapper was killed from outside, such a process may remain.
 func nothingLeft(f *file, complain complaint) {
 	for _, what := range f.Left {
 		if match := unmarked.FindStringSubmatch(what); match != nil {

@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// outputSums compares what the journal counted with the log. After run.stopped or run.failed nothing is
-// counted any more; what a session writes until it is gone is in its log alone.
+// outputSums compares the bytes that the journal counted with the log. The journal counts nothing after
+// run.stopped or run.failed: what a session writes later is only in its log.
 func outputSums(f *file, complain complaint) {
 	for a, text := range f.Relayed {
 		sum := 0
@@ -24,14 +24,14 @@ func outputSums(f *file, complain complaint) {
 	}
 }
 
-// orchestratorWasFull says whether the orchestrator's disk was full after an attempt had ended: one that takes nothing of a
-// log for 10 s is told the end without it, and the journal counts what was taken before.
+// orchestratorWasFull reports whether the orchestrator's disk was full after an attempt had ended. If the orchestrator accepts
+// nothing of a log for 10 s, the end is reported without the rest of the log, and the journal counts only what was accepted before.
 func (f *file) orchestratorWasFull(a attempt) bool {
 	t := f.Truth[a]
 	return f.full("orchestrator", t.To, t.To.Add(15*time.Second))
 }
 
-// sameLogs compares each host's file with what was relayed of the attempts that the host had.
+// sameLogs compares each host's log file with the relayed logs of the attempts that the host had.
 func sameLogs(f *file, complain complaint) {
 	var attempts []attempt
 	for a := range f.Relayed {
@@ -57,15 +57,15 @@ func sameLogs(f *file, complain complaint) {
 	}
 }
 
-// trueLogs compares the log with what the agent printed.
+// trueLogs compares each log with the output of the agent.
 func trueLogs(f *file, complain complaint) {
 	for a, t := range f.Truth {
 		if f.Kills[a] != "" || f.diskWasFull(a) {
-			continue // its terminal, or its log, was taken away
+			continue // its session was killed, or its log could not be written
 		}
 		text, want := string(f.Relayed[a]), printed(a, t.Lines)
 		if f.stopped(a) {
-			text = strings.ReplaceAll(text, "^C", "") // the stop's own key
+			text = strings.ReplaceAll(text, "^C", "") // echo of the Ctrl-C with which svc stops a session
 		}
 		if t.Exit != nil && !f.stopped(a) {
 			if text != want {
@@ -73,14 +73,14 @@ func trueLogs(f *file, complain complaint) {
 			}
 			continue
 		}
-		most := printed(a, t.Lines+5000) // what it printed last may not be noted
+		most := printed(a, t.Lines+5000) // the agent may have been killed before it noted its last output
 		if !strings.HasPrefix(text, want) || !strings.HasPrefix(most, text) {
 			complain("%s printed at least %d bytes, its log has %d; %s", a, len(want), len(text), difference([]byte(want), []byte(text)))
 		}
 	}
 }
 
-// difference tells where two texts part.
+// difference describes from which byte two texts differ, with an excerpt of both.
 func difference(want, got []byte) string {
 	at := 0
 	for at < min(len(want), len(got)) && want[at] == got[at] {
@@ -90,7 +90,7 @@ func difference(want, got []byte) string {
 	return "from byte " + itoa(at) + " on " + quote(excerpt(want)) + " and " + quote(excerpt(got))
 }
 
-// completeAtEnd compares the log as it was when run.finished came with what it is now.
+// completeAtEnd compares the log as it was when run.finished arrived with the final log.
 func completeAtEnd(f *file, complain complaint) {
 	for a, then := range f.AtEnd {
 		if now := f.Relayed[a]; !bytes.Equal(then, now) && !f.wrapperGaveUp(a) {
@@ -99,8 +99,8 @@ func completeAtEnd(f *file, complain complaint) {
 	}
 }
 
-// wrapperGaveUp says whether the host of an attempt was without a worker for so long when it ended that the wrapper, who waits 10 s for one,
-// may have told the end by itself. The log follows with the worker then. A worker is killed for 3 s; on a busy machine it takes longer.
+// wrapperGaveUp reports whether the wrapper may have reported the end of an attempt by itself. It does so if it waited 10 s for a worker. The
+// log is relayed only when the worker is back. A fault kills a worker for up to 3 s; on a busy machine the restart takes longer.
 func (f *file) wrapperGaveUp(a attempt) bool {
 	host, ends := f.host(a), f.told(a, svc.TopicRunFinished)
 	return len(ends) > 0 && slices.ContainsFunc(f.Away, func(o outage) bool {
@@ -108,7 +108,7 @@ func (f *file) wrapperGaveUp(a attempt) bool {
 	})
 }
 
-// lastScreens looks for the agent's last line on the screen of every ended run.
+// lastScreens checks that the last screen of every ended run contains the agent's last line.
 func lastScreens(f *file, complain complaint) {
 	for id, r := range f.Runs {
 		a := attempt{id, r.Attempt}

@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// startedOnce holds the agents' own notes against the journal.
+// startedOnce compares the starts in the agents' notes with the journal.
 func startedOnce(f *file, complain complaint) {
 	for a, t := range f.Truth {
 		if len(t.Starts) > 1 {
@@ -20,7 +20,7 @@ func startedOnce(f *file, complain complaint) {
 	}
 }
 
-// oneEnd finds attempts that ended twice, or in two ways.
+// oneEnd finds attempts with more than one end in the journal.
 func oneEnd(f *file, complain complaint) {
 	for a := range f.events {
 		if ends := f.told(a, svc.TopicRunFinished, svc.TopicRunFailed); len(ends) > 1 {
@@ -29,8 +29,8 @@ func oneEnd(f *file, complain complaint) {
 	}
 }
 
-// nothingAfterTheEnd finds what the journal tells of an attempt behind its end. A stopped attempt has two:
-// run.stopped ends its output, run.finished says that its session is gone.
+// nothingAfterTheEnd finds events of an attempt after its end. A stopped attempt has two end events: no
+// output may follow run.stopped, and no other event may follow run.finished.
 func nothingAfterTheEnd(f *file, complain complaint) {
 	of := []svc.Topic{svc.TopicRunSpawning, svc.TopicRunStarted, svc.TopicRunSignal, svc.TopicRunOutput, svc.TopicRunStopped}
 	for a, events := range f.events {
@@ -49,10 +49,10 @@ func nothingAfterTheEnd(f *file, complain complaint) {
 	}
 }
 
-// bySignal is the exit codes of an agent that a signal ended.
+// bySignal are the exit codes of an agent that was ended by a signal.
 var bySignal = []int{129, 130, 137, 143}
 
-// trueEnds compares each end with what the agent noted and with what was done to it.
+// trueEnds compares each end in the journal with the agent's notes and with the faults of its session.
 func trueEnds(f *file, complain complaint) {
 	for a := range f.events {
 		for _, e := range f.told(a, svc.TopicRunFinished) {
@@ -71,7 +71,7 @@ func trueEnds(f *file, complain complaint) {
 	}
 }
 
-// trueExit judges one run.finished.
+// trueExit compares one run.finished with the agent's notes.
 func trueExit(f *file, a attempt, e event, complain complaint) {
 	t, started := f.Truth[a]
 	code, killed, stopped := e.number("exit_code"), f.Kills[a] != "", f.stopped(a)
@@ -79,13 +79,13 @@ func trueExit(f *file, a attempt, e event, complain complaint) {
 	case e.text("reason") == "session_lost" && !killed:
 		complain("%s is said to be lost, nobody killed its session; its agent exited with %s: %v", a, exitText(t.Exit), e)
 	case killed:
-		// Whatever the wrapper could still record.
+		// The exit code may be anything, depending on what the wrapper could record.
 	case t.Exit != nil && code == *t.Exit:
-		// It is so.
+		// The exit code is correct.
 	case stopped && contains(bySignal, code):
-		// The stop ended it.
+		// The stop ended the agent by a signal.
 	case stopped && t.Exit == nil && !started:
-		// Nothing had been started.
+		// The run was stopped before the agent started.
 	case t.Exit != nil:
 		complain("%s exited with %d, told is %d: %v", a, *t.Exit, code, e)
 	case started:
@@ -95,7 +95,7 @@ func trueExit(f *file, a attempt, e event, complain complaint) {
 	}
 }
 
-// exitText is an exit code that may not be there.
+// exitText returns the text for an exit code that may be missing.
 func exitText(code *int) string {
 	if code == nil {
 		return "nothing that it could note"
@@ -103,7 +103,7 @@ func exitText(code *int) string {
 	return strconv.Itoa(*code)
 }
 
-// trueStatus compares the record with the end in the journal.
+// trueStatus compares the run's record with its end in the journal.
 func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
 	ends := f.told(a, svc.TopicRunFinished, svc.TopicRunFailed)
 	var want svc.RunStatus
@@ -111,7 +111,7 @@ func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
 	case f.stopped(a):
 		want = svc.RunStopped
 	case len(ends) == 0:
-		return // allEnded tells
+		return // allEnded complains about it
 	case ends[0].Topic == svc.TopicRunFailed || ends[0].number("exit_code") != 0:
 		want = svc.RunFailed
 	default:
@@ -125,7 +125,7 @@ func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
 	}
 }
 
-// waitingIsNotFailing finds runs that were given up too early, or although a host was there for them.
+// waitingIsNotFailing finds pending runs that failed too early, or although a host was available for them.
 func waitingIsNotFailing(f *file, complain complaint) {
 	for a, events := range f.events {
 		for _, e := range f.told(a, svc.TopicRunFailed) {
@@ -148,7 +148,7 @@ func waitingIsNotFailing(f *file, complain complaint) {
 	}
 }
 
-// overlap is how much of a span was within outages.
+// overlap returns how much of a span was within outages.
 func overlap(outages []outage, from, to time.Time) (sum time.Duration) {
 	for _, o := range outages {
 		begin, end := o.From, o.To
@@ -163,9 +163,9 @@ func overlap(outages []outage, from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-// connected is how long heartbeats came without a pause in a span.
+// connected returns for how long heartbeats arrived without a gap within a span.
 func connected(beats []time.Time, from, to time.Time) (sum time.Duration) {
-	const pause = 2 * time.Second // heartbeats come four times in this time
+	const pause = 2 * time.Second // four times the heartbeat interval
 	for i := 1; i < len(beats); i++ {
 		gap := beats[i].Sub(beats[i-1])
 		if gap < pause && beats[i-1].After(from) && beats[i].Before(to) {
@@ -175,7 +175,7 @@ func connected(beats []time.Time, from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-// refusedByAll says whether no host was left for an attempt: a host that refuses is not asked again.
+// refusedByAll reports whether no host was left for an attempt. A host that refused a dispatch does not get it again.
 func refusedByAll(f *file, a attempt) bool {
 	refused := map[string]bool{}
 	for _, e := range f.told(a, svc.TopicRunSpawning) {
@@ -184,7 +184,7 @@ func refusedByAll(f *file, a attempt) bool {
 	return len(refused) == len(f.Hosts) || len(refused) == 1 && f.Runs[a.Run].PinnedHostID != nil
 }
 
-// allEnded finds what is still under way although nothing is broken any more.
+// allEnded finds runs and sessions that have not ended although all faults have ended.
 func allEnded(f *file, complain complaint) {
 	for id, r := range f.Runs {
 		a := attempt{id, r.Attempt}

@@ -7,17 +7,17 @@ import (
 	"svc"
 )
 
-// rule is one promise and the search for breaches of it.
+// rule is one promise, and a function that finds its violations.
 type rule struct {
 	name string
 	find func(*file, complaint)
 }
 
-// complaint takes one violation: what, which run, and the evidence.
+// complaint adds one violation. Its message names the run and the evidence.
 type complaint func(format string, args ...any)
 
-// rules is everything that the judge looks at. TestTheJudgeFindsEverySeededViolation proves that each of
-// them can fail.
+// rules are all rules of the judge. TestTheJudgeFindsEverySeededViolation proves that each of them can
+// fail.
 var rules = []rule{
 	{"acknowledged writes exist once", writesOnce},
 	{"the journal has no gap and is the same for all readers", oneJournal},
@@ -39,10 +39,10 @@ var rules = []rule{
 	{"answers are those of the contract", goodAnswers},
 }
 
-// file is the evidence with what many rules look up.
+// file is the evidence, with an index of the events.
 type file struct {
 	*evidence
-	events map[attempt][]event // of each incarnation, in order
+	events map[attempt][]event // the events of each attempt, in order
 }
 
 // violation is a promise that was broken.
@@ -50,7 +50,7 @@ type violation struct{ rule, what string }
 
 func (v violation) String() string { return fmt.Sprintf("[%s] %s", v.rule, v.what) }
 
-// judge applies every rule.
+// judge applies every rule and returns the violations.
 func judge(v *evidence) []violation {
 	f := &file{evidence: v, events: map[attempt][]event{}}
 	for _, e := range v.Journal {
@@ -67,7 +67,7 @@ func judge(v *evidence) []violation {
 	return found
 }
 
-// told is the events of one incarnation of certain topics.
+// told returns the events of one attempt with certain topics.
 func (f *file) told(a attempt, topics ...svc.Topic) []event {
 	var found []event
 	for _, e := range f.events[a] {
@@ -78,10 +78,10 @@ func (f *file) told(a attempt, topics ...svc.Topic) []event {
 	return found
 }
 
-// stopped says whether someone stopped this incarnation.
+// stopped reports whether a client stopped this attempt.
 func (f *file) stopped(a attempt) bool { return len(f.told(a, svc.TopicRunStopped)) > 0 }
 
-// host is the name of the host that an incarnation was given to last; empty: none.
+// host returns the name of the host to which an attempt was dispatched last; empty: none.
 func (f *file) host(a attempt) string {
 	given := f.told(a, svc.TopicRunSpawning)
 	if len(given) == 0 {
@@ -90,7 +90,7 @@ func (f *file) host(a attempt) string {
 	return f.Hosts[given[len(given)-1].text("host_id")]
 }
 
-// diskWasFull says whether what an agent did may have met a full disk on its host.
+// diskWasFull reports whether a full disk on its host may have disturbed an agent.
 func (f *file) diskWasFull(a attempt) bool {
 	t, ok := f.Truth[a]
 	if !ok {
@@ -100,8 +100,8 @@ func (f *file) diskWasFull(a attempt) bool {
 	return f.full(f.host(a), t.From, t.To)
 }
 
-// writesOnce holds the ledger against records and journal. Every request was repeated until it was
-// answered, so there is nothing that was done and is not in the ledger.
+// writesOnce compares the ledger with the records and the journal. Every request was repeated until it
+// was answered, so the ledger contains every executed request.
 func writesOnce(f *file, complain complaint) {
 	events := map[svc.Topic]map[string]int{}
 	total := map[svc.Topic]int{}
@@ -169,7 +169,7 @@ func writesOnce(f *file, complain complaint) {
 	}
 }
 
-// oneJournal compares what is listed with what every reader of the stream got.
+// oneJournal compares the listed journal with the events that each reader of the stream received.
 func oneJournal(f *file, complain complaint) {
 	for i, e := range f.Journal {
 		if e.Seq != int64(i)+1 {
@@ -191,7 +191,7 @@ func oneJournal(f *file, complain complaint) {
 	}
 }
 
-// goodAnswers tells what clients got that nobody should get, such as a 500.
+// goodAnswers complains about responses that no client should receive, such as a 500.
 func goodAnswers(f *file, complain complaint) {
 	for _, answer := range f.Answers {
 		complain("%s", answer)

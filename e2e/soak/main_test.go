@@ -1,14 +1,14 @@
-// Package soak runs the whole system under load while everything around it breaks, and then judges it.
+// Package soak runs the whole system under load while faults happen, and then checks the results.
 //
-// A real orchestrator, real workers, tmux and shell agents are killed, frozen, cut off and starved of
-// disk at random, while clients create, change, stop and answer. Each agent writes down, outside of
-// svc, what it really did. When the faults are over and everything has settled, the judge compares the
-// journal, the records, the logs and the screens with what was acknowledged to the clients and with what
-// happened on the hosts. Each difference is a violation and fails the test.
+// A real orchestrator, real workers, tmux and shell agents are killed, frozen, disconnected or get a full
+// disk at random, while clients send requests. Each agent writes its real actions to a file outside of
+// svc. When the faults are over and everything has settled, the judge compares the journal, the records,
+// the logs and the screens with the requests that were acknowledged, and with what happened on the hosts.
+// Each difference is a violation and fails the test.
 //
 // The short form runs with the other tests. "make soak MINUTES=20 [DATABASE=sqlite|postgres|members] [SEED=n]"
-// runs the long one; members are three orchestrators on one PostgreSQL, behind a balancer. The seed decides which faults come in which order; what they meet is up to the
-// moment.
+// runs the long form. "members" means three orchestrators on one PostgreSQL, behind a balancer. The seed
+// determines the faults and their order. Their exact effects differ from run to run.
 package soak
 
 import (
@@ -28,17 +28,17 @@ func TestMain(m *testing.M) {
 	os.Exit(proctest.Main(pgtest.Tests{M: m}))
 }
 
-// What a soak runs on.
+// The databases on which a soak runs.
 const (
 	onSQLite    = "sqlite"
 	onPostgres  = "postgres"
 	withMembers = "members" // three orchestrators on one PostgreSQL
 )
 
-// settings is how long and on what a soak runs.
+// settings are the duration of a soak and the databases on which it runs.
 type settings struct {
 	long     bool
-	duration time.Duration // of the faults; settling comes on top
+	duration time.Duration // of the faults, without the time to settle
 	kinds    []string
 	seed     uint64
 }

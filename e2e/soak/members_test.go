@@ -12,7 +12,7 @@ import (
 
 const members = 3
 
-// prepareMembers makes orchestrators that share the database, each with a way of its own to it, to the others and to the balancer.
+// prepareMembers creates orchestrators that share the database. Each has its own proxies to the database, to the others and to the balancer.
 func (s *site) prepareMembers(options proctest.ServeOptions) {
 	s.t.Helper()
 	for i := range members {
@@ -26,7 +26,7 @@ func (s *site) prepareMembers(options proctest.ServeOptions) {
 	s.o, s.all = s.m.Front, s.m.All
 }
 
-// ifMembers is the weight of a fault that only several orchestrators have.
+// ifMembers returns the weight of a fault that is possible only with several orchestrators; 0 if there is one.
 func (s *site) ifMembers(weight int) int {
 	if s.m == nil {
 		return 0
@@ -34,7 +34,7 @@ func (s *site) ifMembers(weight int) int {
 	return weight
 }
 
-// separating notes when a fault keeps an orchestrator from the others.
+// separating records the time span of a fault that separates an orchestrator from the others.
 func (s *site) separating(f fault) fault {
 	if s.m == nil {
 		return f
@@ -53,7 +53,7 @@ func (s *site) separating(f fault) fault {
 	return f
 }
 
-// cutMember takes the database, the other orchestrators, or clients and workers away from an orchestrator.
+// cutMember disconnects an orchestrator from the database, from the other orchestrators, or from clients and workers.
 func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
 	i := slices.Index(s.all, o)
 	link := s.links[i]

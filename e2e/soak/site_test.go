@@ -19,30 +19,31 @@ import (
 const (
 	workers      = 3
 	offlineAfter = 6 * time.Second
-	// A run that waits this long without a host fails. No host is away for so long; the orchestrator is.
+	// A run fails after it has waited this long for a host. No fault disconnects a host for so long, but outlast stops the orchestrator
+	// for longer.
 	dispatchTimeout = time.Minute
 )
 
-// site is the whole system under test and what is known about it.
+// site is the whole system under test, and the evidence that is collected while it runs.
 type site struct {
 	t       *testing.T
 	lab     *proctest.Lab
-	o       *proctest.Orchestrator // what clients and workers use: the only one, or the balancer before all
+	o       *proctest.Orchestrator // used by clients and workers: the only orchestrator, or the balancer
 	all     []*proctest.Orchestrator
 	m       *proctest.Members // nil: there is only one
-	links   []*pgtest.Link    // the way of each member to the database
+	links   []*pgtest.Link    // the proxy of each member to the database
 	cluster *pgtest.Cluster   // nil: SQLite
 	hosts   []*host
 	readers map[string]*proctest.Follower
-	reader  *proctest.Follower // the one without a proxy
-	aside   *proctest.Proxy    // the way of the other
+	reader  *proctest.Follower // the reader without a proxy
+	aside   *proctest.Proxy    // the proxy of another reader
 	project string
-	disks   bool // every host and the orchestrator has a small disk of its own
-	truth   string
-	clock   string // the file by which the orchestrator's clock is moved; empty: it is not
-	jumps   []jump // of that clock; the first is its being right
+	disks   bool   // the disks of the hosts and orchestrators are small file systems, which can be filled
+	truth   string // the folder of the agents' notes
+	clock   string // the file that moves the orchestrator's clock; empty: the clock is not moved
+	jumps   []jump // of that clock; the first has the offset 0
 
-	answering sync.WaitGroup // who waits for a question
+	answering sync.WaitGroup // goroutines that wait for a question
 
 	mu      sync.Mutex // guards the rest
 	ledger  []write
@@ -54,8 +55,8 @@ type site struct {
 	apart   []outage
 	atEnd   map[attempt][]byte
 	figures map[string]int
-	ended   map[string]bool // runs that the first reader knows to have ended, or to be stopped
-	asking  map[string]bool // runs that have asked something
+	ended   map[string]bool // runs that have ended or were stopped, by the events of reader
+	asking  map[string]bool // runs that have asked a question
 }
 
 // host is a worker behind a proxy.
@@ -125,7 +126,7 @@ func newSite(t *testing.T, kind string, clock bool) *site {
 
 func hostName(i int) string { return fmt.Sprintf("h%d", i+1) }
 
-// newHost starts a worker whose sh is told the host's name.
+// newHost starts a worker whose provider sh passes the host's name to its scripts.
 func (s *site) newHost(name string) *host {
 	s.t.Helper()
 	h := &host{proxy: proctest.NewProxy(s.o)}
@@ -136,7 +137,7 @@ func (s *site) newHost(name string) *host {
 	return h
 }
 
-// folder makes a folder of the lab.
+// folder creates a folder in the lab.
 func (s *site) folder(name string) string {
 	s.t.Helper()
 	dir := s.lab.Path(name)
@@ -146,7 +147,7 @@ func (s *site) folder(name string) string {
 	return dir
 }
 
-// smallDisk gives a folder of the lab a file system of its own, if this user may.
+// smallDisk mounts a small file system on a folder of the lab. It returns false if this user may not.
 func (s *site) smallDisk(name, size string) bool {
 	s.t.Helper()
 	dir := s.folder(name)
@@ -162,15 +163,15 @@ func (s *site) smallDisk(name, size string) bool {
 	return true
 }
 
-// count adds one to a figure of the report.
+// count increments a figure of the report.
 func (s *site) count(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.figures[what]++
 }
 
-// alive says whether a process runs, and notes when it has ended without a fault. An orchestrator does so
-// when it cannot open its database at its start.
+// alive reports whether a process runs, and counts it if it has ended without a fault. An orchestrator
+// ends so if it cannot open its database at its start.
 func (s *site) alive(p *proctest.Process) bool {
 	if err, ended := p.Ended(); ended {
 		s.t.Logf("%s ended by itself: %v", p.Name(), err)
@@ -179,7 +180,7 @@ func (s *site) alive(p *proctest.Process) bool {
 	return p.Running()
 }
 
-// anyOrchestrator draws one; where there is only one, no chance is used.
+// anyOrchestrator returns a random orchestrator. If there is only one, it does not use the random source.
 func (s *site) anyOrchestrator(random *rand.Rand) *proctest.Orchestrator {
 	if len(s.all) == 1 {
 		return s.o
@@ -187,10 +188,10 @@ func (s *site) anyOrchestrator(random *rand.Rand) *proctest.Orchestrator {
 	return s.all[random.IntN(len(s.all))]
 }
 
-// anyHost draws a host.
+// anyHost returns a random host.
 func (s *site) anyHost(random *rand.Rand) *host { return s.hosts[random.IntN(len(s.hosts))] }
 
-// remove deletes a file that may be gone.
+// remove deletes a file. The file may not exist.
 func (s *site) remove(path string) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		s.t.Errorf("remove %s: %v", path, err)

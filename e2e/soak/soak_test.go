@@ -15,7 +15,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestSoak is not parallel: two at a time would be more than two cores carry.
+// TestSoak is not parallel: two soaks at the same time would overload two cores.
 func TestSoak(t *testing.T) { //nolint:paralleltest // see above
 	set := readSettings(t)
 	for _, kind := range set.kinds {
@@ -60,8 +60,8 @@ func soak(t *testing.T, set settings, kind string) {
 	s.keep(faults.diary)
 }
 
-// keep copies what the processes said, the agents' notes and the diary of faults to where SVC_SOAK_KEEP
-// says, for a look at a violation.
+// keep copies the logs of the processes, the agents' notes and the diary of faults to the folder
+// SVC_SOAK_KEEP if the test has failed.
 func (s *site) keep(diary []byte) {
 	dir := os.Getenv("SVC_SOAK_KEEP")
 	if dir == "" || !s.t.Failed() {
@@ -75,7 +75,7 @@ func (s *site) keep(diary []byte) {
 	}
 }
 
-// recover waits until each orchestrator is ready again.
+// recover waits until the database and each orchestrator are ready again.
 func (s *site) recover(faults *schedule) {
 	s.t.Helper()
 	if s.cluster != nil {

@@ -10,9 +10,9 @@ import (
 	"svc"
 )
 
-// tamper is a violation that is put into good evidence.
+// tamper is a violation that is added to good evidence.
 type tamper struct {
-	rule string // that finds it
+	rule string // the rule that must find it
 	name string
 	do   func(*evidence)
 }
@@ -139,7 +139,7 @@ func TestTheJudgeFindsEverySeededViolation(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// goodEvidence is a small world in which every promise was kept.
+// goodEvidence returns small evidence without a violation.
 func goodEvidence() *evidence {
 	v := &evidence{
 		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{hostOne: "h1", hostTwo: "h2"},
@@ -168,7 +168,7 @@ func goodEvidence() *evidence {
 
 var beginning = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// add journals an event of an attempt, a second after the one before.
+// add adds an event of an attempt to the journal, one second after the event before.
 func (v *evidence) add(topic svc.Topic, a attempt, more map[string]any) {
 	payload := map[string]any{}
 	if a.Run != "" {
@@ -179,12 +179,12 @@ func (v *evidence) add(topic svc.Topic, a attempt, more map[string]any) {
 	v.Journal = append(v.Journal, event{int64(seq), topic, payload, beginning.Add(time.Duration(seq) * time.Second)})
 }
 
-// drop takes the events of a topic of a run out of the journal.
+// drop removes a run's events of a topic from the journal.
 func (v *evidence) drop(topic svc.Topic, run string) {
 	v.Journal = slices.DeleteFunc(v.Journal, func(e event) bool { return e.Topic == topic && e.text("run_id") == run })
 }
 
-// change gives the event of a topic of an attempt other members.
+// change changes members of an attempt's event of a topic.
 func (v *evidence) change(topic svc.Topic, a attempt, members map[string]any) {
 	for i, e := range v.Journal {
 		if e.Topic == topic && e.attempt() == a {
@@ -194,7 +194,7 @@ func (v *evidence) change(topic svc.Topic, a attempt, members map[string]any) {
 	}
 }
 
-// giveUp has the first run fail for want of a host.
+// giveUp makes the first run fail because there was no host.
 func (v *evidence) giveUp(after time.Duration) {
 	v.drop(svc.TopicRunSpawning, runDone)
 	v.add(svc.TopicRunFailed, done, map[string]any{"failure_reason": "no_eligible_host"})
@@ -213,7 +213,7 @@ func (v *evidence) record(id string, change func(*svc.Run)) {
 	v.Runs[id] = r
 }
 
-// run adds one run with everything that belongs to it.
+// run adds a run with all its events, logs and notes.
 func (v *evidence) run(a attempt, status svc.RunStatus, code int, t truth) {
 	text := []byte(printed(a, t.Lines))
 	v.add(svc.TopicRunCreated, a, nil)

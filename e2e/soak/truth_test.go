@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// truth is what an agent wrote down about itself, outside of svc.
+// truth are the notes that an agent wrote about itself, outside of svc.
 type truth struct {
 	Starts   []string  // the hosts that started it
-	From, To time.Time // its first and its last note
-	Lines    int       // lines that it had printed for certain
-	Progress []string  // what was reported and accepted
+	From, To time.Time // of its first and its last note
+	Lines    int       // the number of lines that it has certainly printed
+	Progress []string  // progress messages that were reported and accepted
 	Asked    []string  // questions that were reported and accepted
-	Keys     []string  // lines that were typed at it
+	Keys     []string  // lines that it read from its terminal
 	Failed   bool      // it was about to report a failure
-	Exit     *int      // nil: it did not come to its end
+	Exit     *int      // the exit code; nil: the script did not reach its end
 }
 
-// line is one line of an agent's output as its terminal shows it.
+// line returns one line of an agent's output as its terminal shows it.
 func line(a attempt, n int) string { return fmt.Sprintf("line %d of %s", n, a) }
 
-// printed is the first n lines of an agent's output as its terminal gets them.
+// printed returns the first n lines of an agent's output as its terminal receives them.
 func printed(a attempt, n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
@@ -58,12 +58,12 @@ func readTruth(t *testing.T, dir string) map[attempt]truth {
 	return all
 }
 
-// parseTruth reads the notes of one agent: lines of a time in nanoseconds, a word and its value.
+// parseTruth parses the notes of one agent. Each line has a time in nanoseconds, a word and its value.
 func parseTruth(text string) truth {
 	var t truth
 	for l := range strings.Lines(text) {
 		if !strings.HasSuffix(l, "\n") {
-			continue // it was killed while it wrote
+			continue // the agent was killed while it wrote this line
 		}
 		at, rest, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
 		word, value, _ := strings.Cut(rest, " ")

@@ -10,7 +10,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// index keeps what clients ask about the runs.
+// index updates, from the event stream, which runs have ended and which have asked a question.
 func (s *site) index(ctx context.Context) {
 	next := 0
 	for ctx.Err() == nil {
@@ -33,7 +33,7 @@ func (s *site) index(ctx context.Context) {
 	}
 }
 
-// watch reads the log of each attempt as soon as its run.finished was seen: it must be complete by then.
+// watch reads the log of each attempt as soon as its run.finished has arrived. The log must be complete then.
 func (s *site) watch(ctx context.Context) {
 	c, next := s.o.Client(), 0
 	for ctx.Err() == nil {
@@ -54,7 +54,7 @@ func (s *site) watch(ctx context.Context) {
 	}
 }
 
-// readLogSoon repeats the request while the orchestrator does not answer.
+// readLogSoon reads a log, and repeats the request until it succeeds or ctx ends.
 func (s *site) readLogSoon(ctx context.Context, c *api.Client, a attempt) ([]byte, bool) {
 	for ctx.Err() == nil {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -68,8 +68,8 @@ func (s *site) readLogSoon(ctx context.Context, c *api.Client, a attempt) ([]byt
 	return nil, false
 }
 
-// answer waits until a run asks, types a text of its own at it, and then the text that ends it. A request
-// without an answer is repeated under the same key.
+// answer waits until a run asks a question, types a unique text, and then the text that ends the agent. A
+// request without a response is repeated with the same key.
 func (s *site) answer(runID, mark string) {
 	c := s.o.Client()
 	for {
@@ -93,7 +93,7 @@ func (s *site) answer(runID, mark string) {
 	s.sendKeys(c, runID, mark+"-end", "end")
 }
 
-// keyText is what is typed: letters and digits only.
+// keyText returns a mark as a text that can be typed: it has only letters and digits.
 func keyText(mark string) string {
 	text := []byte("typed")
 	for _, b := range []byte(mark) {
@@ -106,7 +106,7 @@ func keyText(mark string) string {
 	return string(text)
 }
 
-// sendKeys says whether it was acknowledged that the keys were typed.
+// sendKeys types a text and Enter. It reports whether this was acknowledged.
 func (s *site) sendKeys(c *api.Client, runID, key, text string) bool {
 	ctx := api.WithIdempotencyKey(context.Background(), key)
 	for range 40 {
