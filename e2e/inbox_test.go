@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// In the inbox, a person sees new entries without a key press, dismisses a failure, attaches to a run, answers it and quits.
+// In the inbox, a person sees new entries without a key press, dismisses a failure, attaches to a run, answers it and
+// quits.
 func TestTheInboxIsLiveAndItsKeysWork(t *testing.T) {
 	t.Parallel()
 	l := newLab(t.TempDir())

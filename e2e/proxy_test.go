@@ -194,7 +194,8 @@ func carries(t *testing.T, s site) {
 	log := atTerminal(t, s.env, 200, 50, "run", "logs", "-f", run)
 	log.sees("May I go on")
 
-	// The page's socket is upgraded. The orchestrator compares its Origin with the Host header, so the proxy must forward that header.
+	// The page's socket is upgraded. The orchestrator compares its Origin with the Host header, so the proxy must
+	// forward that header.
 	token, err := os.ReadFile(s.lab.dir + "/data/token")
 	if err != nil {
 		t.Fatal(err)

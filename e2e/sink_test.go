@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sink starts a web server that receives notifications, and stores its address in a variable. It writes each notification as a
-// line to the file of the same name. It refuses requests on the path /refuse.
+// sink starts a web server that receives notifications, and stores its address in a variable. It writes each
+// notification as a line to the file of the same name. It refuses requests on the path /refuse.
 //
 //	sink NAME
 func sink(ts *testscript.TestScript, neg bool, args []string) {

@@ -176,7 +176,8 @@ func oddPrompt(s *site) string {
 	return told
 }
 
-// longPrompt tests that a prompt that is too long for an argument arrives completely, or is refused before the run starts.
+// longPrompt tests that a prompt that is too long for an argument arrives completely, or is refused before the run
+// starts.
 func longPrompt(s *site) string {
 	prompt := "Please read this to its end.\n" + strings.Repeat("All of it, line by line, matters.\n", 200<<10/33) + "The end."
 	if s.agent.argument {

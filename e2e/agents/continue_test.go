@@ -10,9 +10,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// continued tests each entry that can resume conversations: a second run continues the conversation of the first, so that the model receives the
-// prompts of both. This also works after a restart of svc or only of the worker, and after a stop. If the tool has lost the conversation, it must not begin a
-// new one instead.
+// continued tests each entry that can resume conversations: a second run continues the conversation of the first, so
+// that the model receives the prompts of both. This also works after a restart of svc or only of the worker, and after
+// a stop. If the tool has lost the conversation, it must not begin a new one instead.
 func continued(s *site) string {
 	entries := s.resuming()
 	if can := s.agent.store != ""; can != (len(entries) > 0) {
@@ -48,8 +48,8 @@ func (s *site) resuming() (ids []string) {
 	return ids
 }
 
-// goOn makes a conversation of four runs and returns the last. It restarts svc between the first two, and stops the third while the
-// model delays its response.
+// goOn makes a conversation of four runs and returns the last. It restarts svc between the first two, and stops the
+// third while the model delays its response.
 func (s *site) goOn(provider string) svc.Run {
 	s.t.Helper()
 	first := "Remember this word: heliotrope-" + provider
@@ -72,8 +72,8 @@ func (s *site) goOn(provider string) svc.Run {
 	return r
 }
 
-// restartWorker makes a conversation of three runs on a host whose worker is a separate process. It kills and restarts that worker
-// after the first run, and again while the model delays its response in the last.
+// restartWorker makes a conversation of three runs on a host whose worker is a separate process. It kills and restarts
+// that worker after the first run, and again while the model delays its response in the last.
 func (s *site) restartWorker(provider string) {
 	s.t.Helper()
 	w := s.workerApart()
@@ -139,7 +139,8 @@ func (s *site) stopThinking(id, prompt string) svc.Run {
 	return s.ended(id)
 }
 
-// wantResumed checks that the tool has reported the same conversation as the run before, and that one request to the model had the prompts of all runs.
+// wantResumed checks that the tool has reported the same conversation as the run before, and that one request to the
+// model had the prompts of all runs.
 func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
 	s.t.Helper()
 	if c := r.Conversation; c == nil || c.ID != before.Conversation.ID || c.Resumed != svc.ResumedYes {
@@ -153,8 +154,9 @@ func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
 	}
 }
 
-// stopFirst stops a run in its first turn, before the end of a turn was reported. It returns, for the table, whether another run can continue the
-// conversation. This is possible if its id is already known and the tool has stored the conversation.
+// stopFirst stops a run in its first turn, before the end of a turn was reported. It returns, for the table, whether
+// another run can continue the conversation. This is possible if its id is already known and the tool has stored the
+// conversation.
 func (s *site) stopFirst(provider string) string {
 	s.t.Helper()
 	first := "Begin with a long thought, " + provider + ". {{wait: 10m}}"

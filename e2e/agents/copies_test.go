@@ -14,8 +14,8 @@ import (
 	"svc/api"
 )
 
-// inCopies returns the case for one kind of working copy: each run gets a new copy, and the orchestrator stores the tool's changes.
-// The interactive entry must ask for trust exactly if the doctor predicts it.
+// inCopies returns the case for one kind of working copy: each run gets a new copy, and the orchestrator stores the
+// tool's changes. The interactive entry must ask for trust exactly if the doctor predicts it.
 func inCopies(kind svc.Isolation) func(*site) string {
 	return func(s *site) string {
 		defer func(task string) { s.task = task }(s.task)
@@ -36,8 +36,8 @@ func inCopies(kind svc.Isolation) func(*site) string {
 // change is a prompt whose run creates a file in its working copy.
 const change = "Please change something. {{run: echo changed > changed.txt}}"
 
-// copying creates a project whose runs get working copies of the given kind, and returns a task of it. The script that searches for secrets is in the
-// repository, because some tools execute no script from outside.
+// copying creates a project whose runs get working copies of the given kind, and returns a task of it. The script that
+// searches for secrets is in the repository, because some tools execute no script from outside.
 func (s *site) copying(kind svc.Isolation) (task string) {
 	s.t.Helper()
 	repo := s.lab.Path("repo", "README.md")
@@ -74,7 +74,8 @@ func (s *site) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// wantKept checks that the run had its own working copy, that the newest checkpoint has only the change, and that "svc run fetch" fetches it.
+// wantKept checks that the run had its own working copy, that the newest checkpoint has only the change, and that "svc
+// run fetch" fetches it.
 func (s *site) wantKept(r svc.Run) {
 	s.t.Helper()
 	if r.WorkspaceID == nil {
@@ -114,7 +115,8 @@ func (s *site) has(entry string) bool {
 	return slices.ContainsFunc(providers, func(p api.Provider) bool { return p.ID == entry })
 }
 
-// interactiveCopies runs the interactive entry in two new working copies. It returns, for the table, in which of them it asked for trust.
+// interactiveCopies runs the interactive entry in two new working copies. It returns, for the table, in which of them
+// it asked for trust.
 func (s *site) interactiveCopies(entry string) string {
 	s.t.Helper()
 	predicted := s.predicted(entry)
@@ -166,8 +168,9 @@ func (s *site) predicted(entry string) bool {
 	return found[0].AsksTrust
 }
 
-// openCopy runs the interactive entry, which makes its change in a new working copy. It presses the keys that give trust, if the tool asks for it, and those that
-// allow the command. hooks reports whether a hook of the session reported anything.
+// openCopy runs the interactive entry, which makes its change in a new working copy. It presses the keys that give
+// trust, if the tool asks for it, and those that allow the command. hooks reports whether a hook of the session
+// reported anything.
 func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bool) {
 	s.t.Helper()
 	id := s.start(entry, prompt)
@@ -196,8 +199,8 @@ func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bo
 	return askedTrust, hooks
 }
 
-// turnOver returns a condition for the end of an interactive turn: the hook has reported it. For a tool without a hook: the model has received the
-// result of the command.
+// turnOver returns a condition for the end of an interactive turn: the hook has reported it. For a tool without a hook:
+// the model has received the result of the command.
 func (s *site) turnOver(prompt string) func(svc.Run) bool {
 	return func(r svc.Run) bool {
 		if s.agent.hook {

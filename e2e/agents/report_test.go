@@ -42,7 +42,8 @@ func (r results) table(all []pin) string {
 // notTried is the table's text for a case that was never tested with this version of the tool.
 const notTried = "not tried"
 
-// fill copies from an earlier table the results of the cases that were not tested now, if the tool's version is the same.
+// fill copies from an earlier table the results of the cases that were not tested now, if the tool's version is the
+// same.
 func (r results) fill(earlier string, all []pin) {
 	rows := strings.Split(strings.TrimSpace(earlier), "\n")
 	names := cells(rows[0])
@@ -83,8 +84,8 @@ const (
 	tableEnds   = "<!-- up to here -->\n"
 )
 
-// report prints the table. With -update it also writes the table into the guide, if all tested cases are as expected. The guide
-// keeps the results of cases that were not tested.
+// report prints the table. With -update it also writes the table into the guide, if all tested cases are as expected.
+// The guide keeps the results of cases that were not tested.
 func report(t *testing.T, seen results) {
 	t.Helper()
 	all := pins(t)

@@ -15,8 +15,9 @@ import (
 // contained reports whether sessions are contained in this run of the tests.
 func contained() bool { return os.Getenv("SVC_TEST_CONTAIN") == "bwrap" }
 
-// seek is a script that writes everything that an agent can read into one file: environments and arguments of processes, the files
-// in its home, in the working copy and in the folders for sockets, and the tmux sessions of each socket that it finds.
+// seek is a script that writes everything that an agent can read into one file: environments and arguments of
+// processes, the files in its home, in the working copy and in the folders for sockets, and the tmux sessions of each
+// socket that it finds.
 const seek = `#!/bin/sh
 exec >"$1" 2>/dev/null
 env
@@ -27,8 +28,9 @@ find "$HOME" /run /tmp -xdev -type s | while read -r socket; do tmux -S "$socket
 exit 0
 `
 
-// noSecrets runs seek in a contained session while another run (the neighbour) is active. The search must find neither secrets of svc nor data of the
-// neighbour's run. The same search outside of a container must find all of them, which proves that it works.
+// noSecrets runs seek in a contained session while another run (the neighbour) is active. The search must find neither
+// secrets of svc nor data of the neighbour's run. The same search outside of a container must find all of them, which
+// proves that it works.
 func noSecrets(s *site) string {
 	defer func(task string) { s.task = task }(s.task)
 	s.task = s.copying(svc.IsolationClone)
@@ -70,7 +72,8 @@ func noSecrets(s *site) string {
 	return fmt.Sprintf("`%s`; of %d secrets of svc and of a neighbour's run it finds none", r.Status, len(secrets))
 }
 
-// found returns the names of the texts that a file contains, with an excerpt (has), or of those that it does not contain (not has).
+// found returns the names of the texts that a file contains, with an excerpt (has), or of those that it does not
+// contain (not has).
 func found(s *site, file string, texts map[string]string, has bool) (names []string) {
 	s.t.Helper()
 	loot, err := os.ReadFile(file)
@@ -89,8 +92,8 @@ func found(s *site, file string, texts map[string]string, has bool) (names []str
 	return names
 }
 
-// secrets returns texts that no other session may read, by name: the tokens and keys in svc's folders, and the token, the processes, the working copy and the
-// terminal of an active run.
+// secrets returns texts that no other session may read, by name: the tokens and keys in svc's folders, and the token,
+// the processes, the working copy and the terminal of an active run.
 func (s *site) secrets(neighbour string) map[string]string {
 	s.t.Helper()
 	r, err := s.client.Run(s.t.Context(), neighbour)

@@ -46,8 +46,8 @@ func TestFailuresOfTheDatabase(t *testing.T) {
 	}
 }
 
-// slowly delays each round trip of all orchestrators to the database. The renewals of leases still meet their limits: no request fails, the leader keeps its
-// term, and no orchestrator is listed as gone.
+// slowly delays each round trip of all orchestrators to the database. The renewals of leases still meet their limits:
+// no request fails, the leader keeps its term, and no orchestrator is listed as gone.
 func (s *site) slowly(mark string) {
 	s.t.Helper()
 	trip := 100 * time.Millisecond

@@ -78,8 +78,8 @@ func start(_ *site, o *proctest.Orchestrator) { o.Start() }
 func freeze(_ *site, o *proctest.Orchestrator) { o.Signal(syscall.SIGSTOP) }
 func wake(_ *site, o *proctest.Orchestrator)   { o.Signal(syscall.SIGCONT) }
 
-// wakeLate thaws a frozen orchestrator after requests were sent to it, and after another one answered the same requests. The orchestrator may refuse
-// these requests or return the same results.
+// wakeLate thaws a frozen orchestrator after requests were sent to it, and after another one answered the same
+// requests. The orchestrator may refuse these requests or return the same results.
 func wakeLate(s *site, o *proctest.Orchestrator) {
 	s.t.Helper()
 	if proctest.Long() {
@@ -115,7 +115,8 @@ func wakeLate(s *site, o *proctest.Orchestrator) {
 	}
 }
 
-// item creates an item. Its title is also the idempotency key. sent, if not nil, is closed when the request has been written.
+// item creates an item. Its title is also the idempotency key. sent, if not nil, is closed when the request has been
+// written.
 func (s *site) item(ctx context.Context, client *api.Client, title string, sent chan struct{}) (string, error) {
 	if sent != nil {
 		ctx = onWrote(ctx, func() { close(sent) })
@@ -124,7 +125,8 @@ func (s *site) item(ctx context.Context, client *api.Client, title string, sent 
 	return item.ID, err
 }
 
-// cutDatabase disconnects an orchestrator from the database: its connections are closed and refused, or their data is dropped silently.
+// cutDatabase disconnects an orchestrator from the database: its connections are closed and refused, or their data is
+// dropped silently.
 func cutDatabase(mode pgtest.Mode) func(*site, *proctest.Orchestrator) {
 	return func(s *site, o *proctest.Orchestrator) {
 		s.t.Helper()
@@ -163,8 +165,8 @@ func cutPeers(s *site, o *proctest.Orchestrator) {
 
 func restorePeers(s *site, o *proctest.Orchestrator) { s.m.Peers[s.index(o)].Set(proctest.Weather{}) }
 
-// sayUnreachable checks the other orchestrators while they cannot reach the leader, although the leader works: they serve records from the database,
-// and answer requests for live data with "replica_unreachable".
+// sayUnreachable checks the other orchestrators while they cannot reach the leader, although the leader works: they
+// serve records from the database, and answer requests for live data with "replica_unreachable".
 func sayUnreachable(s *site, leader *proctest.Orchestrator) {
 	s.t.Helper()
 	var others []*proctest.Orchestrator

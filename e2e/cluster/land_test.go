@@ -29,8 +29,8 @@ func (s *site) repository() string {
 	return dir
 }
 
-// change makes a change by a run in a new working copy. land requests its landing until the request is acknowledged. wantOnce then fails the test
-// unless the change is landed exactly once.
+// change makes a change by a run in a new working copy. land requests its landing until the request is acknowledged.
+// wantOnce then fails the test unless the change is landed exactly once.
 func (s *site) change(mark string) (land, wantOnce func()) {
 	s.t.Helper()
 	t, repo, file := s.t, s.repository(), strings.ReplaceAll(mark, "/", "-")

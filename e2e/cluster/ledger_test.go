@@ -16,8 +16,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// wantLedger checks what must hold after each failure: each acknowledged record exists once, no attempt was started twice, all readers received the
-// same journal, all logs are complete, no report of a worker was refused permanently, no host went offline, and PostgreSQL found no deadlock.
+// wantLedger checks what must hold after each failure: each acknowledged record exists once, no attempt was started
+// twice, all readers received the same journal, all logs are complete, no report of a worker was refused permanently,
+// no host went offline, and PostgreSQL found no deadlock.
 func (s *site) wantLedger() {
 	s.t.Helper()
 	if s.t.Failed() {

@@ -37,8 +37,9 @@ type caller struct {
 	fails func(what string, err error)
 }
 
-// load runs callers against the balancer until stop is called. Each caller creates items under different idempotency keys, and reads each of them. If strict
-// is true, no request may fail. Otherwise a request may fail with a transient error, and is repeated.
+// load runs callers against the balancer until stop is called. Each caller creates items under different idempotency
+// keys, and reads each of them. If strict is true, no request may fail. Otherwise a request may fail with a transient
+// error, and is repeated.
 func (s *site) load(name string, strict bool) (stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -67,7 +68,8 @@ func (s *site) load(name string, strict bool) (stop func()) {
 	})
 }
 
-// work sends requests until ctx ends. It still repeats its last requests until they are answered. It returns the number of answered requests.
+// work sends requests until ctx ends. It still repeats its last requests until they are answered. It returns the number
+// of answered requests.
 func (c *caller) work(ctx context.Context) (answered int64) {
 	defer c.http.CloseIdleConnections()
 	for n := 0; ctx.Err() == nil; n++ {

@@ -1,5 +1,5 @@
-// Package cluster tests several orchestrators on one PostgreSQL: real processes of the real binary behind a balancer. The tests kill or freeze some of
-// them, or disconnect them from the database or from each other.
+// Package cluster tests several orchestrators on one PostgreSQL: real processes of the real binary behind a balancer.
+// The tests kill or freeze some of them, or disconnect them from the database or from each other.
 package cluster
 
 import (

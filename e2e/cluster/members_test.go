@@ -82,7 +82,8 @@ func (s *site) anyAnswers() {
 	}
 }
 
-// ownFigures sums the metrics of all orchestrators: exactly one leads, all report its term and can reach it, and one has the host's uplink.
+// ownFigures sums the metrics of all orchestrators: exactly one leads, all report its term and can reach it, and one
+// has the host's uplink.
 func (s *site) ownFigures() {
 	sums := map[string]float64{}
 	for _, o := range s.m.All {
@@ -139,7 +140,8 @@ func (s *site) sameKeys() {
 	}
 }
 
-// joiners starts orchestrators that must be refused: three with a different secret each, and one without a cluster address.
+// joiners starts orchestrators that must be refused: three with a different secret each, and one without a cluster
+// address.
 func (s *site) joiners() {
 	t := s.t
 	joiners := map[string]*proctest.Orchestrator{
@@ -194,8 +196,8 @@ func (s *site) attachments() {
 	}
 }
 
-// watchers lets clients at several orchestrators watch one terminal. Each client that requested the list must receive all watchers of all orchestrators.
-// The owner holds the lease.
+// watchers lets clients at several orchestrators watch one terminal. Each client that requested the list must receive
+// all watchers of all orchestrators. The owner holds the lease.
 func (s *site) watchers(id string) {
 	leader, follower := s.m.Leader(), s.m.Follower()
 	ann := s.attachAs(leader, "list-ann", svc.RoleOperator, id)

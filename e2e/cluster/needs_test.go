@@ -13,7 +13,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// needs makes the leader fail at a random moment, while requests to all orchestrators mark needed items as done and a change is landed.
+// needs makes the leader fail at a random moment, while requests to all orchestrators mark needed items as done and a
+// change is landed.
 func (s *site) needs(t *testing.T) {
 	t.Helper()
 	failures := []failure{{name: "killed", begin: kill, end: start}}
@@ -36,7 +37,8 @@ type waiter struct {
 	needs     []string
 }
 
-// metWhile marks one item as done through each orchestrator. For each item one run needs only this item, and one more run needs all of them.
+// metWhile marks one item as done through each orchestrator. For each item one run needs only this item, and one more
+// run needs all of them.
 func (s *site) metWhile(f failure, mark string) {
 	s.t.Helper()
 	land, wantLandedOnce := s.change(mark)

@@ -104,8 +104,8 @@ func (k *sink) times(id string) (n int) {
 	return n
 }
 
-// entries returns the number of inbox entries that were notified. Repetitions have the same id and count once. A digest counts as the number of its
-// entries.
+// entries returns the number of inbox entries that were notified. Repetitions have the same id and count once. A digest
+// counts as the number of its entries.
 func (k *sink) entries(t *testing.T) (n int) {
 	t.Helper()
 	k.mu.Lock()
@@ -134,8 +134,8 @@ func (k *sink) entries(t *testing.T) (n int) {
 // asker is a run's script that asks a question and waits for the answer.
 const asker = "svc exec signal progress --message 'which one?' --needs-input; read -r line; echo got $line"
 
-// notifications makes the leader fail while it sends: the sink has not responded to the first question, the second is in the outbox, and the third is asked
-// while there is no leader.
+// notifications makes the leader fail while it sends: the sink has not responded to the first question, the second is
+// in the outbox, and the third is asked while there is no leader.
 func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*site, *proctest.Orchestrator)) {
 	s.t.Helper()
 	leader := s.m.Leader()

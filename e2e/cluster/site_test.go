@@ -17,8 +17,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// site is several orchestrators on one database, a host whose worker connects through the balancer, a project for runs, and a reader of the
-// journal at each orchestrator and at the balancer. Several subtests use it one after the other: see in.
+// site is several orchestrators on one database, a host whose worker connects through the balancer, a project for runs,
+// and a reader of the journal at each orchestrator and at the balancer. Several subtests use it one after the other:
+// see in.
 type site struct {
 	t       *testing.T
 	lab     *proctest.Lab
@@ -89,7 +90,8 @@ func (s *site) index(o *proctest.Orchestrator) int {
 	return -1
 }
 
-// create repeats a request under an idempotency key until it is acknowledged, and stores the id of the new record under mark.
+// create repeats a request under an idempotency key until it is acknowledged, and stores the id of the new record under
+// mark.
 func (s *site) create(mark string, ask func(context.Context) (id string, err error)) string {
 	s.t.Helper()
 	s.note(mark, "")

@@ -16,11 +16,11 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestACommentArrivesOnceOrItsStateSaysWhyNot drafts comments on the changes of agents, edits and deletes some, and sends the rest in
-// batches, while worker, orchestrator, wrappers and tmux servers are killed and the link is cut. A batch is sent as a message to the
-// running agent, or as the prompt of a run that continues. No comment may reach an agent twice, with an old text, or after it was
-// deleted. An acknowledged comment must have reached the agent, and a draft must not. Every other comment must be unconfirmed with a
-// reason, or be the prompt of a run that did not start.
+// TestACommentArrivesOnceOrItsStateSaysWhyNot drafts comments on the changes of agents, edits and deletes some, and
+// sends the rest in batches, while worker, orchestrator, wrappers and tmux servers are killed and the link is cut. A
+// batch is sent as a message to the running agent, or as the prompt of a run that continues. No comment may reach an
+// agent twice, with an old text, or after it was deleted. An acknowledged comment must have reached the agent, and a
+// draft must not. Every other comment must be unconfirmed with a reason, or be the prompt of a run that did not start.
 func TestACommentArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	talk(t, either(2, 4), func(t *testing.T, seed uint64) talking { return newReviewSite(t, seed, either(1, 2)) })
@@ -42,9 +42,9 @@ type reviewedChange struct {
 	gone            []string          // texts that were replaced or deleted before they were sent
 }
 
-// reviewedScript is the agent. It writes each comment that it receives, with the id of its run, to a file: first the comments in its
-// prompt, then those of each paste, which the terminal marks at both ends (bracketed paste). It reports a paste as the hook of a real
-// tool does.
+// reviewedScript is the agent. It writes each comment that it receives, with the id of its run, to a file: first the
+// comments in its prompt, then those of each paste, which the terminal marks at both ends (bracketed paste). It reports
+// a paste as the hook of a real tool does.
 const reviewedScript = `
 printf '\033[?2004h'
 esc=$(printf '\033')
@@ -188,8 +188,8 @@ func (s *reviewSite) send(c *reviewedChange) {
 	})
 }
 
-// arrives sends comments that became drafts again, until none does. It is called when all faults have ended. It may need several
-// tries, because the orchestrator detects the end of a killed session only after some time.
+// arrives sends comments that became drafts again, until none does. It is called when all faults have ended. It may
+// need several tries, because the orchestrator detects the end of a killed session only after some time.
 func (s *reviewSite) arrives(c *reviewedChange) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "every draft is sent and does not come back", func() bool {
@@ -204,8 +204,9 @@ func (s *reviewSite) arrives(c *reviewedChange) {
 
 func isDraft(c svc.Comment) bool { return c.State == svc.CommentDraft }
 
-// settle waits until every sent comment is settled: its message has a final state, or the run whose prompt it is has started or
-// ended. If such a run waits for its workspace because another run uses it, settle stops that other run, as a person would.
+// settle waits until every sent comment is settled: its message has a final state, or the run whose prompt it is has
+// started or ended. If such a run waits for its workspace because another run uses it, settle stops that other run, as
+// a person would.
 func (s *reviewSite) settle(c *reviewedChange) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "every comment has come to its end", func() bool {
@@ -295,7 +296,8 @@ func orNone(id *string) string {
 	return *id
 }
 
-// wrong returns why a comment's state is wrong, given the runs whose agents received the comment; empty: the state is correct.
+// wrong returns why a comment's state is wrong, given the runs whose agents received the comment; empty: the state is
+// correct.
 func (s *reviewSite) wrong(c svc.Comment, runs []string) string {
 	switch {
 	case len(runs) > 1:

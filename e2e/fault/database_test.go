@@ -42,8 +42,8 @@ func TestAnOrchestratorWhoseDatabaseVanishesSaysSoComesBackAndEndsWhenAsked(t *t
 	link.Set(pgtest.Swallows)
 	proctest.Eventually(t, proctest.Patience, "the readiness tells it again", away)
 	o.Signal(syscall.SIGTERM)
-	// The orchestrator must end within 8 seconds; a loaded machine gets 8 more. Its exit code may be an error, because it could not write
-	// its last records.
+	// The orchestrator must end within 8 seconds; a loaded machine gets 8 more. Its exit code may be an error, because
+	// it could not write its last records.
 	_ = o.Wait(16 * time.Second)
 }
 

@@ -65,8 +65,8 @@ func (r remote) stop(hook string) (reached, goOn func()) {
 	return reached, func() { removeAll(r.t, stop, at) }
 }
 
-// TestALandingThatIsCutOffHappensOnce kills worker and orchestrator before the push, while the repository checks the push, and after
-// the branch has moved but before the result was reported.
+// TestALandingThatIsCutOffHappensOnce kills worker and orchestrator before the push, while the repository checks the
+// push, and after the branch has moved but before the result was reported.
 func TestALandingThatIsCutOffHappensOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})

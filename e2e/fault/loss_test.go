@@ -17,9 +17,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestNoTreeThatStoodStillIsLost runs agents that change their working copies at random while faults happen. Whenever an agent
-// pauses, the orchestrator must receive its tree, byte for byte. The tree must still be there after the host's folders were removed.
-// Checkpoints must not change the agent's index, HEAD, branches, stash and settings.
+// TestNoTreeThatStoodStillIsLost runs agents that change their working copies at random while faults happen. Whenever
+// an agent pauses, the orchestrator must receive its tree, byte for byte. The tree must still be there after the host's
+// folders were removed. Checkpoints must not change the agent's index, HEAD, branches, stash and settings.
 func TestNoTreeThatStoodStillIsLost(t *testing.T) {
 	t.Parallel()
 	seed := either(1, rand.Uint64())
@@ -47,8 +47,8 @@ type lossSite struct {
 	rounds int
 }
 
-// lossAgent executes the scripts that the test writes into its box. In each round it changes the working copy, then pauses until the
-// test has checked that its tree was relayed.
+// lossAgent executes the scripts that the test writes into its box. In each round it changes the working copy, then
+// pauses until the test has checked that its tree was relayed.
 type lossAgent struct {
 	run   svc.Run
 	box   string
@@ -56,8 +56,8 @@ type lossAgent struct {
 	kills int    // how often its sessions were killed
 }
 
-// lossScript is the agent's loop. A new attempt continues with the interrupted round. It removes locks, because a killed git leaves
-// its lock behind.
+// lossScript is the agent's loop. A new attempt continues with the interrupted round. It removes locks, because a
+// killed git leaves its lock behind.
 const lossScript = `
 box=%s
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost
@@ -99,7 +99,8 @@ func newLossSite(t *testing.T, random *rand.Rand, agents int) *lossSite {
 	return s
 }
 
-// round lets all agents work while faults happen, and then checks that the tree of each was relayed. It returns the number of faults.
+// round lets all agents work while faults happen, and then checks that the tree of each was relayed. It returns the
+// number of faults.
 func (s *lossSite) round(faults int) int {
 	s.t.Helper()
 	s.rounds++
@@ -151,8 +152,8 @@ func (s *lossSite) fault() {
 	}
 }
 
-// killOne kills the wrapper or the tmux server of an agent, if it has a session now. A run that was killed often waits for minutes
-// before it starts again, so each agent is killed at most four times.
+// killOne kills the wrapper or the tmux server of an agent, if it has a session now. A run that was killed often waits
+// for minutes before it starts again, so each agent is killed at most four times.
 func (s *lossSite) killOne(a *lossAgent) {
 	s.t.Helper()
 	if a.kills == 4 {
@@ -169,7 +170,8 @@ func (s *lossSite) killOne(a *lossAgent) {
 	}
 }
 
-// work returns a shell script that changes a repository as agents do. Its last line makes a tree that did not exist before.
+// work returns a shell script that changes a repository as agents do. Its last line makes a tree that did not exist
+// before.
 func (s *lossSite) work() string {
 	r := s.random
 	file := func() string { return []string{"a", "b c", "d/e", "d/f/g", "-h", "i\nj"}[r.IntN(6)] }

@@ -16,9 +16,10 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestAMessageArrivesOnceOrItsStateSaysWhyNot sends messages to agents while worker, orchestrator, wrappers and tmux servers are
-// killed. Each agent writes the messages that it receives into a file outside of svc. No message may arrive twice, in another attempt
-// or out of order. An acknowledged message must have arrived, an undelivered one must not, and every other must be unconfirmed.
+// TestAMessageArrivesOnceOrItsStateSaysWhyNot sends messages to agents while worker, orchestrator, wrappers and tmux
+// servers are killed. Each agent writes the messages that it receives into a file outside of svc. No message may arrive
+// twice, in another attempt or out of order. An acknowledged message must have arrived, an undelivered one must not,
+// and every other must be unconfirmed.
 func TestAMessageArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	talk(t, either(4, 8), func(t *testing.T, seed uint64) talking { return newMessageSite(t, seed, 2) })
@@ -38,8 +39,8 @@ type messageAgent struct {
 	denied []string // refused messages
 }
 
-// messageScript is the agent. It writes each prompt with its attempt to a file, and then reports the prompt as the hook of a real
-// tool does.
+// messageScript is the agent. It writes each prompt with its attempt to a file, and then reports the prompt as the hook
+// of a real tool does.
 const messageScript = `
 svc exec signal completed --result success
 while read -r line; do
@@ -106,8 +107,8 @@ func (s *messageSite) settle() {
 	})
 }
 
-// arrives checks that an agent receives messages after the faults have ended. The first messages may fail, because the attempt before
-// is just ending, or because an earlier paste without Enter is on the same line.
+// arrives checks that an agent receives messages after the faults have ended. The first messages may fail, because the
+// attempt before is just ending, or because an earlier paste without Enter is on the same line.
 func (s *messageSite) arrives(a *messageAgent) {
 	s.t.Helper()
 	for range 3 {
@@ -146,7 +147,8 @@ func (s *messageSite) messages(a *messageAgent) (all []svc.Message, err error) {
 	return all, nil
 }
 
-// given is what an agent wrote down about one message: how often it arrived, in which attempt, and whether it was alone on its line.
+// given is what an agent wrote down about one message: how often it arrived, in which attempt, and whether it was alone
+// on its line.
 type given struct {
 	times, attempt, line int
 	alone                bool

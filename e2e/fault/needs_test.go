@@ -95,8 +95,8 @@ type needy struct {
 	needs []string
 }
 
-// diamonds creates tasks that the completion of their run marks as done: one task, two that need it, one that needs both, and so
-// on, n times.
+// diamonds creates tasks that the completion of their run marks as done: one task, two that need it, one that needs
+// both, and so on, n times.
 func (s *site) diamonds(n int) (all []needy) {
 	s.t.Helper()
 	add := func(needs ...string) string {

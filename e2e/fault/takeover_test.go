@@ -14,9 +14,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// TestAnOrchestratorWithLessOfALogMakesItWholeAgain starts an orchestrator whose copies of logs have less than the database says was
-// relayed. This is so after a takeover from another orchestrator. The host must send the missing parts, and the journal must not
-// count any output twice.
+// TestAnOrchestratorWithLessOfALogMakesItWholeAgain starts an orchestrator whose copies of logs have less than the
+// database says was relayed. This is so after a takeover from another orchestrator. The host must send the missing
+// parts, and the journal must not count any output twice.
 func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})
@@ -106,8 +106,8 @@ func truncate(t *testing.T, path string, size int64) {
 	}
 }
 
-// TestACheckpointThatTheOrchestratorLostIsSentAgain removes a relayed checkpoint at the orchestrator. The host detects this when it connects,
-// and sends the checkpoint again.
+// TestACheckpointThatTheOrchestratorLostIsSentAgain removes a relayed checkpoint at the orchestrator. The host detects
+// this when it connects, and sends the checkpoint again.
 func TestACheckpointThatTheOrchestratorLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})

@@ -22,8 +22,8 @@ type talking interface {
 	judge()
 }
 
-// talk sends n texts in one round of a site, and judges the result. The long form has many sites with different seeds, and more
-// rounds.
+// talk sends n texts in one round of a site, and judges the result. The long form has many sites with different seeds,
+// and more rounds.
 func talk(t *testing.T, n int, newSite func(t *testing.T, seed uint64) talking) {
 	t.Helper()
 	seed := either(1, rand.Uint64())
@@ -39,8 +39,8 @@ func talk(t *testing.T, n int, newSite func(t *testing.T, seed uint64) talking) 
 	}
 }
 
-// talkSite is one host behind a network that can be cut. Its agents receive texts while processes are killed. Each agent writes the
-// texts that it receives into a file outside of svc.
+// talkSite is one host behind a network that can be cut. Its agents receive texts while processes are killed. Each
+// agent writes the texts that it receives into a file outside of svc.
 type talkSite struct {
 	*site
 	random *rand.Rand
@@ -48,8 +48,8 @@ type talkSite struct {
 	host   *proctest.Worker
 }
 
-// newTalkSite creates a site whose host has one more provider. entry returns its entry in the catalog. The argument notes is the
-// folder into which agents write the texts that they receive.
+// newTalkSite creates a site whose host has one more provider. entry returns its entry in the catalog. The argument
+// notes is the folder into which agents write the texts that they receive.
 func newTalkSite(t *testing.T, seed uint64, provider string, entry func(lab *proctest.Lab, notes string) string) *talkSite {
 	t.Helper()
 	s := &talkSite{site: newSite(t, proctest.ServeOptions{OfflineAfter: "3s"}), random: rand.New(rand.NewPCG(seed, 0))}
@@ -81,7 +81,8 @@ func (s *talkSite) noted(name string) (lines []string) {
 	return lines
 }
 
-// disturb causes faults in random order: it kills worker and orchestrator twice each and a session once, and cuts the link once.
+// disturb causes faults in random order: it kills worker and orchestrator twice each and a session once, and cuts the
+// link once.
 func (s *talkSite) disturb() {
 	s.t.Helper()
 	part := []string{" exec run ", "tmux"}[s.random.IntN(2)]
@@ -140,7 +141,8 @@ func (s *talkSite) killSession(what string) {
 	}
 }
 
-// insist repeats a request with the same idempotency key until it is answered. It returns nil, or the error of a refusal.
+// insist repeats a request with the same idempotency key until it is answered. It returns nil, or the error of a
+// refusal.
 func (s *talkSite) insist(key string, request func(context.Context) error) (refusal error) {
 	ctx := api.WithIdempotencyKey(s.t.Context(), key)
 	for s.t.Context().Err() == nil {

@@ -12,7 +12,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// repository creates a repository with one commit, and a project whose runs use working copies of it. New tasks belong to that project.
+// repository creates a repository with one commit, and a project whose runs use working copies of it. New tasks belong
+// to that project.
 func (s *site) repository() string {
 	s.t.Helper()
 	repo := s.lab.Path("repo")

@@ -15,8 +15,9 @@ import (
 	"svc/wire"
 )
 
-// A second machine uses a host's token. It has the ids of the host, its instance, its run and its workspace, but not the worker's
-// private key. It receives no data and changes nothing, and the host is marked as suspect for the operator.
+// A second machine uses a host's token. It has the ids of the host, its instance, its run and its workspace, but not
+// the worker's private key. It receives no data and changes nothing, and the host is marked as suspect for the
+// operator.
 func TestAHostsTokenIsStolen(t *testing.T) {
 	t.Parallel()
 	lab := proctest.NewLab(t)
@@ -106,7 +107,8 @@ func (h *hostile) reports(ctx context.Context, r svc.Run, w svc.Workspace) {
 	}
 }
 
-// connects tries to open an uplink as the host: without identifying headers, with the host's ids, and signed with another key.
+// connects tries to open an uplink as the host: without identifying headers, with the host's ids, and signed with
+// another key.
 func (h *hostile) connects(ctx context.Context) {
 	for what, header := range map[string]http.Header{
 		"without names": {}, "with the host's names": h.names(h.instance, ""), "with the host's names and a boot": h.names(h.instance, "boot"),
@@ -119,7 +121,8 @@ func (h *hostile) connects(ctx context.Context) {
 	}
 }
 
-// signed returns the headers of an uplink that are signed as a worker signs them, but with a key that is not the host's.
+// signed returns the headers of an uplink that are signed as a worker signs them, but with a key that is not the
+// host's.
 func (h *hostile) signed(ctx context.Context) http.Header {
 	status, text := h.ask(ctx, http.MethodPost, "/worker/register", h.registration(h.instance))
 	var registered wire.Registered

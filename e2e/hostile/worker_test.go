@@ -30,7 +30,8 @@ type hostile struct {
 	http     *http.Client
 }
 
-// newWorker creates a hostile worker that has the token of a host. It reports the given instance id, which may be another worker's.
+// newWorker creates a hostile worker that has the token of a host. It reports the given instance id, which may be
+// another worker's.
 func newWorker(t *testing.T, o *proctest.Orchestrator, client *api.Client, host svc.Host, instance string) *hostile {
 	t.Helper()
 	token, err := client.HostToken(t.Context(), host.ID)

@@ -18,7 +18,8 @@ import (
 	"svc/wire"
 )
 
-// newRepository creates a bare repository with one commit. Working copies are created from it, and changes are landed into it.
+// newRepository creates a bare repository with one commit. Working copies are created from it, and changes are landed
+// into it.
 func newRepository(t *testing.T, lab *proctest.Lab) string {
 	t.Helper()
 	dir := lab.Path("repository.git")
@@ -82,8 +83,8 @@ func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (w
 	return workspaceID
 }
 
-// forgeWorkspace reports about a workspace of another host, and sends checkpoints of it. All requests are well formed. Each must be
-// refused with the given status.
+// forgeWorkspace reports about a workspace of another host, and sends checkpoints of it. All requests are well formed.
+// Each must be refused with the given status.
 func (h *hostile) forgeWorkspace(ctx context.Context, id string, refused int) {
 	piece := "?offset=0&total=2&sha256=" + strings.Repeat("0", 64)
 	for path, body := range map[string]any{
@@ -99,8 +100,8 @@ func (h *hostile) forgeWorkspace(ctx context.Context, id string, refused int) {
 	}
 }
 
-// floodWorkspace sends many reports and checkpoint files of the worker's own workspace. A base commit or tree that another host's git
-// could interpret as something else than a commit must be refused.
+// floodWorkspace sends many reports and checkpoint files of the worker's own workspace. A base commit or tree that
+// another host's git could interpret as something else than a commit must be refused.
 func (h *hostile) floodWorkspace(ctx context.Context, id string) {
 	root := "/workspaces/" + id
 	if status := h.post(ctx, root+"/report", svc.WorkspaceReport{State: svc.WorkspaceReady, Path: "/w", BaseCommit: "refs/heads/main:refs/heads/evil"}); status != http.StatusBadRequest {
@@ -133,8 +134,9 @@ func (h *hostile) floodWorkspace(ctx context.Context, id string) {
 	}
 }
 
-// spoil is an agent that makes its working copy harmful: programs that git would execute there, pipes and endless or huge files where
-// git reads, symbolic links to other places, and file names with control characters. Then it waits for a line.
+// spoil is an agent that makes its working copy harmful: programs that git would execute there, pipes and endless or
+// huge files where git reads, symbolic links to other places, and file names with control characters. Then it waits for
+// a line.
 const spoil = `mark=$1; printf '#!/bin/sh\ntouch %s\ncat\n' "$mark" >evil; chmod +x evil
 	for k in core.fsmonitor core.sshCommand filter.evil.clean filter.evil.smudge filter.lfs.process diff.external core.hooksPath credential.helper uploadpack.packObjectsHook; do git config $k "$PWD/evil"; done
 	git config remote.origin.url "ext::$PWD/evil"; git config protocol.ext.allow always; git config submodule.s.url "ext::$PWD/evil"

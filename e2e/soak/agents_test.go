@@ -17,9 +17,9 @@ type agent struct {
 	endless, asks bool
 }
 
-// notes is the beginning of every script. The script writes a note after each action, so that a note is true even if the agent
-// is killed then. Only its own failure is noted before it is reported, because the report ends the script. $0 is the host's name: the
-// host's catalog passes it.
+// notes is the beginning of every script. The script writes a note after each action, so that a note is true even if
+// the agent is killed then. Only its own failure is noted before it is reported, because the report ends the script. $0
+// is the host's name: the host's catalog passes it.
 const notes = `stty -echo 2>/dev/null
 note() { echo "$(date +%%s%%N) $*" >> '%s'/"$SVC_RUN_ID.$SVC_ATTEMPT"; }
 say() { seq -f "line %%.0f of $SVC_RUN_ID.$SVC_ATTEMPT" $1 $2; note out $2; }

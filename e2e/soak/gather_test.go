@@ -15,11 +15,12 @@ import (
 	"svc/internal/proctest"
 )
 
-// settleLimit is the limit of the wait until all runs have ended. After it, the judge complains about those that have not.
+// settleLimit is the limit of the wait until all runs have ended. After it, the judge complains about those that have
+// not.
 const settleLimit = 2 * time.Minute
 
-// settle waits, with limits, until all runs have ended, nothing of them remains on the hosts, and all readers have received the whole
-// journal.
+// settle waits, with limits, until all runs have ended, nothing of them remains on the hosts, and all readers have
+// received the whole journal.
 func (s *site) settle() {
 	c := s.o.Client()
 	s.waitFor(settleLimit, func() bool {
@@ -45,7 +46,8 @@ func (s *site) settle() {
 	})
 }
 
-// waitFor waits until a condition is true or the limit has passed. Unlike proctest.Eventually it does not fail the test.
+// waitFor waits until a condition is true or the limit has passed. Unlike proctest.Eventually it does not fail the
+// test.
 func (s *site) waitFor(limit time.Duration, holds func() bool) {
 	deadline := time.Now().Add(limit)
 	for !holds() && time.Now().Before(deadline) {

@@ -104,7 +104,8 @@ func connectedIsOnline(f *file, complain complaint) {
 	}
 }
 
-// unmarked matches the command of a process that an agent left behind without the run's environment, with the run and the attempt.
+// unmarked matches the command of a process that an agent left behind without the run's environment, with the run and
+// the attempt.
 var unmarked = regexp.MustCompile(`/unmarked/([0-9a-f-]{36})\.(\d+)`)
 
 // nothingLeft complains about everything that remains on the hosts. Only the wrapper can find a process

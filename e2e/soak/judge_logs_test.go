@@ -24,8 +24,9 @@ func outputSums(f *file, complain complaint) {
 	}
 }
 
-// orchestratorWasFull reports whether the orchestrator's disk was full after an attempt had ended. If the orchestrator accepts
-// nothing of a log for 10 s, the end is reported without the rest of the log, and the journal counts only what was accepted before.
+// orchestratorWasFull reports whether the orchestrator's disk was full after an attempt had ended. If the orchestrator
+// accepts nothing of a log for 10 s, the end is reported without the rest of the log, and the journal counts only what
+// was accepted before.
 func (f *file) orchestratorWasFull(a attempt) bool {
 	t := f.Truth[a]
 	return f.full("orchestrator", t.To, t.To.Add(15*time.Second))
@@ -99,8 +100,9 @@ func completeAtEnd(f *file, complain complaint) {
 	}
 }
 
-// wrapperGaveUp reports whether the wrapper may have reported the end of an attempt by itself. It does so if it waited 10 s for a worker. The
-// log is relayed only when the worker is back. A fault kills a worker for up to 3 s; on a busy machine the restart takes longer.
+// wrapperGaveUp reports whether the wrapper may have reported the end of an attempt by itself. It does so if it waited
+// 10 s for a worker. The log is relayed only when the worker is back. A fault kills a worker for up to 3 s; on a busy
+// machine the restart takes longer.
 func (f *file) wrapperGaveUp(a attempt) bool {
 	host, ends := f.host(a), f.told(a, svc.TopicRunFinished)
 	return len(ends) > 0 && slices.ContainsFunc(f.Away, func(o outage) bool {

@@ -12,7 +12,8 @@ import (
 
 const members = 3
 
-// prepareMembers creates orchestrators that share the database. Each has its own proxies to the database, to the others and to the balancer.
+// prepareMembers creates orchestrators that share the database. Each has its own proxies to the database, to the others
+// and to the balancer.
 func (s *site) prepareMembers(options proctest.ServeOptions) {
 	s.t.Helper()
 	for i := range members {

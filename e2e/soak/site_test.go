@@ -19,8 +19,8 @@ import (
 const (
 	workers      = 3
 	offlineAfter = 6 * time.Second
-	// A run fails after it has waited this long for a host. No fault disconnects a host for so long, but outlast stops the orchestrator
-	// for longer.
+	// A run fails after it has waited this long for a host. No fault disconnects a host for so long, but outlast stops
+	// the orchestrator for longer.
 	dispatchTimeout = time.Minute
 )
 
