@@ -112,10 +112,10 @@ func TestAttachTypesEchoesAndGivesTheTerminalBack(t *testing.T) {
 		t.Errorf("the terminal's modes changed:\n before %+v\n after  %+v", before, after)
 	}
 	if shown := term.shown.String(); !strings.Contains(shown, "\x1b[?1049l") || !strings.Contains(shown, "\x1b[?25h") {
-		t.Errorf("screen and cursor were not given back: %q", shown)
+		t.Errorf("screen and cursor were not restored: %q", shown)
 	}
 	if got := d.svc("run", "show", d.run); !strings.Contains(got, "running") {
-		t.Errorf("the run did not go on:\n%s", got)
+		t.Errorf("the run did not continue:\n%s", got)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
 		t.Fatalf("the watcher could not type: %v\n%q", err, watcher.shown)
 	}
 	if strings.Contains(d.svc("run", "logs", d.run), "nobody hears this") {
-		t.Error("what the watcher typed reached the session")
+		t.Error("the watcher's input reached the session")
 	}
 	watcher.types("\x1cd")
 	if code := watcher.exits(); code != 0 {

@@ -20,7 +20,7 @@ func TestEveryCommandHasAScriptWithItsErrors(t *testing.T) {
 	}
 	commands := indexed.FindAllStringSubmatch(string(manual), -1)
 	if len(commands) < 40 {
-		t.Fatalf("the manual lists %d commands; is it read rightly?", len(commands))
+		t.Fatalf("the manual lists %d commands, want at least 40; does the pattern still match?", len(commands))
 	}
 	for _, c := range commands {
 		file := strings.NewReplacer(" ", "_", "-", "_").Replace(c[1]) + ".txtar"
@@ -30,10 +30,10 @@ func TestEveryCommandHasAScriptWithItsErrors(t *testing.T) {
 			continue
 		}
 		if !regexp.MustCompile(`(?m)^(let \w+ |until \S+ |exits 0 |)(svc |)`+c[1]+`\b`).Match(script) && c[1] != "attach" && c[1] != "top" { // these need a terminal
-			t.Errorf("%s never calls svc %s to see it work", file, c[1])
+			t.Errorf("%s has no successful call of svc %s", file, c[1])
 		}
 		if !regexp.MustCompile(`(?m)^exits [1-9]\d* \S*svc ` + c[1] + `\b`).Match(script) {
-			t.Errorf("%s never sees svc %s fail", file, c[1])
+			t.Errorf("%s has no failing call of svc %s", file, c[1])
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestShellsCompleteLiveNames(t *testing.T) {
 					t.Fatalf("%s: %v\n%s", line, err, out)
 				}
 				if !offers(string(out), want) {
-					t.Errorf("%q offers %q, not %s", line, out, want)
+					t.Errorf("%q is completed with %q, want %s among them", line, out, want)
 				}
 			}
 		})

@@ -62,7 +62,7 @@ func TestTheInstallerTakesAFolderOrAnAddress(t *testing.T) {
 			t.Errorf("from %s: %v\n%s", from, err, said)
 		}
 		if out, err := exec.Command(filepath.Join(to, "svc")).Output(); err != nil || string(out) != "svc 1.2.3\n" {
-			t.Errorf("the installed binary says %q (%v)", out, err)
+			t.Errorf("the installed binary prints %q (%v)", out, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func await(is func() (bool, error)) error {
 		}
 		select {
 		case <-deadline.C:
-			return errors.New("waited in vain")
+			return errors.New("timed out")
 		case <-look.C:
 		}
 	}

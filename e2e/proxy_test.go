@@ -212,7 +212,7 @@ func carries(t *testing.T, s site) {
 	defer func() { _ = pane.CloseNow() }()
 	pane.SetReadLimit(1 << 20)
 	if _, text, err := pane.Read(ctx); err != nil || !strings.Contains(string(text), "pane_snapshot") {
-		t.Errorf("the page's socket says %q, %v", text, err)
+		t.Errorf("the page's socket sent %q, %v; want a pane_snapshot", text, err)
 	}
 
 	// A person attaches to the terminal and answers.
@@ -222,6 +222,6 @@ func carries(t *testing.T, s site) {
 	desk.sees("Thank you")
 	log.sees("Thank you")
 	if out := s.svc("run", "watch", run); !strings.Contains(out, "exited with code 0") {
-		t.Errorf("the run %s", out)
+		t.Errorf("the end of the run is %q", out)
 	}
 }

@@ -36,7 +36,7 @@ func TestTheScreenOfTheREADMEIsThatOfUp(t *testing.T) {
 			found = found || regexp.MustCompile(w).MatchString(strings.Replace(line, "~/.local/share/svc", "/data", 1))
 		}
 		if !found {
-			t.Errorf("no script wants svc up to print %q", line)
+			t.Errorf("no script expects svc up to print %q", line)
 		}
 	}
 }

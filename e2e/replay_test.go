@@ -24,7 +24,7 @@ func TestAReplayShowsTheRunAndGivesTheTerminalBack(t *testing.T) {
 			t.Error("the terminal is not as it was before")
 		}
 		if shown := term.shown.String(); !strings.Contains(shown, "\x1b[?1049l") || !strings.Contains(shown, "220 columns and 50 rows, this terminal 100 and 30") {
-			t.Errorf("it leaves with %q", shown)
+			t.Errorf("after the replay the terminal has %q", shown)
 		}
 	}
 }

@@ -37,12 +37,12 @@ func machines(t *testing.T) (first, second *machine) {
 	id := rand.Uint32N(1 << 16)
 	probe := fmt.Sprintf("svc-%04x-probe", id)
 	if out, err := exec.Command("ip", "netns", "add", probe).CombinedOutput(); err != nil {
-		t.Skipf("this system does not let us make network namespaces: %s", out)
+		t.Skipf("network namespaces cannot be created here: %s", out)
 	}
 	out, err := exec.Command("ip", "-netns", probe, "link", "set", "lo", "up").CombinedOutput()
 	run(t, "ip", "netns", "delete", probe)
 	if err != nil { // for example in a chroot, whose root is not a mount
-		t.Skipf("this system does not let us enter network namespaces: %s", out)
+		t.Skipf("network namespaces cannot be entered here: %s", out)
 	}
 	first, second = newMachine(t, id, "a"), newMachine(t, id, "b")
 	run(t, "ip", "link", "add", "wire", "netns", first.name, "type", "veth", "peer", "name", "wire", "netns", second.name)
@@ -178,7 +178,7 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 	first.brings(program)
 	first.leaves("up", "svc up --demo")
 	if err := first.lab.running[0].end(syscall.SIGINT); err != nil {
-		t.Fatalf("svc up did not end well: %v", err)
+		t.Fatalf("svc up ended with an error: %v", err)
 	}
 
 	var join, done string
@@ -190,7 +190,7 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 			second.types("tmux -V")
 		case strings.HasPrefix(step, "SVC_WORKER_TOKEN=…"):
 			if !joinAddress.MatchString(join) {
-				t.Errorf("the command to paste does not lead to the first machine: %s", join)
+				t.Errorf("the command to paste does not have the first machine's address: %s", join)
 			}
 			second.leaves("worker", strings.TrimSpace(join))
 		case strings.HasPrefix(step, "svc up "):
@@ -200,19 +200,19 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 		case strings.HasPrefix(step, "svc "):
 			done = first.types(step)
 		default:
-			t.Fatalf("the README has a step that this test does not know: %s", step)
+			t.Fatalf("the README has a step that this test cannot execute: %s", step)
 		}
 	}
 	if !strings.Contains(done, "exited with code 0, result success") {
 		t.Errorf("the last step printed %q", done)
 	}
 	if got := first.types("svc run list --host build-2"); !strings.Contains(got, "exited") {
-		t.Errorf("the second machine has no run that ended well:\n%s", got)
+		t.Errorf("the second machine has no exited run:\n%s", got)
 	}
 	if logs, _ := filepath.Glob(filepath.Join(second.home, ".local/share/svc/runs/*.log")); len(logs) != 1 {
 		t.Errorf("the second machine has the logs %v, want one", logs)
 	}
 	if err := second.lab.running[0].end(syscall.SIGINT); err != nil {
-		t.Errorf("the worker did not end well: %v", err)
+		t.Errorf("the worker ended with an error: %v", err)
 	}
 }

@@ -50,7 +50,7 @@ func TestTablesOnATerminalFitTheWindowAndTellAges(t *testing.T) {
 		}
 	}
 	if shown := term.shown.String(); strings.Contains(shown, "T") && strings.Contains(shown, "Z\r") {
-		t.Errorf("a person is shown a time instead of an age: %q", shown)
+		t.Errorf("a table on a terminal has a time instead of an age: %q", shown)
 	}
 }
 
@@ -85,19 +85,19 @@ func TestWhatCannotBeTakenBackIsAskedForOnATerminal(t *testing.T) {
 	no.sees("[y/N]")
 	no.types("\r")
 	if code := no.exits(); code != 1 {
-		t.Errorf("a no ended with exit code %d, want 1", code)
+		t.Errorf("the answer no ended with exit code %d, want 1", code)
 	}
 	if got := svc("project", "list", "-o", "name"); got != "old\n" {
-		t.Errorf("after a no the projects are %q", got)
+		t.Errorf("after the answer no the projects are %q", got)
 	}
 	yes := atTerminal(t, env, 100, 20, "project", "archive", "old")
 	yes.sees("[y/N]")
 	yes.types("y\r")
 	if code := yes.exits(); code != 0 {
-		t.Errorf("a yes ended with exit code %d, want 0", code)
+		t.Errorf("the answer yes ended with exit code %d, want 0", code)
 	}
 	if got := svc("project", "show", "old"); !strings.Contains(got, "archived") {
-		t.Errorf("after a yes the project is not archived:\n%s", got)
+		t.Errorf("after the answer yes the project is not archived:\n%s", got)
 	}
 }
 

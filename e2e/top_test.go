@@ -15,7 +15,7 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 	}
 	frames := term.shown.String()
 	if strings.Contains(frames, "\x1b[2J") || strings.Contains(frames, "\x1b[3") || strings.Count(frames, "\x1b[?1049h") != 1 {
-		t.Errorf("it flickers or is coloured: %q", frames)
+		t.Errorf("it clears the screen or is coloured: %q", frames)
 	}
 
 	// Another run appears without a key press.
@@ -82,7 +82,7 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 		t.Error("the terminal is not as it was")
 	}
 	if shown := term.shown.String(); !strings.HasSuffix(strings.TrimRight(shown, "\r\n"+theEnd), "\x1b[?25h\x1b[?1049l") {
-		t.Errorf("the first screen was not given back: %q", shown[max(0, len(shown)-200):])
+		t.Errorf("the first screen was not restored: %q", shown[max(0, len(shown)-200):])
 	}
 }
 

@@ -21,12 +21,12 @@ func TestWatchingOnATerminalDrawsOverTheLastAnswer(t *testing.T) {
 	shown := term.shown.String()
 	const secondScreen, firstScreen = "\x1b[?1049h", "\x1b[?1049l"
 	if strings.Count(shown, secondScreen) != 1 || strings.Count(shown, firstScreen) != 1 {
-		t.Errorf("the terminal was not given back as it was: %q", shown)
+		t.Errorf("the terminal's first screen was not restored: %q", shown)
 	}
 	_, after, _ := strings.Cut(shown, firstScreen)
 	for _, name := range []string{"first", "second"} {
 		if !strings.Contains(after, name) {
-			t.Errorf("the last answer did not stay on the screen, %s is missing: %q", name, after)
+			t.Errorf("the last list did not stay on the screen, %s is missing: %q", name, after)
 		}
 	}
 	if strings.Contains(after, "\x1b[?25l") {

@@ -120,7 +120,7 @@ func TestRealAgents(t *testing.T) {
 	for _, p := range pins(t) {
 		a, ok := known[p.tool]
 		if !ok {
-			t.Fatalf("testdata/tools.txt has %s, of which the tests know nothing", p.tool)
+			t.Fatalf("testdata/tools.txt has %s, which is missing in the table of known tools", p.tool)
 		}
 		a.pin = p
 		t.Run(p.tool, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (s *site) wantAsked() {
 		return q.protocol == s.agent.protocol && q.key == gatewayKey && q.model == model
 	})
 	if len(asked) == 0 {
-		s.t.Errorf("no question came as %s with the gateway's key and model %s", s.agent.protocol, model)
+		s.t.Errorf("the gateway got no request of protocol %s with its key and model %s", s.agent.protocol, model)
 	}
 }
 
@@ -133,7 +133,7 @@ func needsYou(s *site) string {
 		s.t.Error("the question is empty")
 	}
 	if _, err := os.Stat(proof); !errors.Is(err, fs.ErrNotExist) {
-		s.t.Errorf("the command ran before anyone said yes: %v", err)
+		s.t.Errorf("the command ran before it was allowed: %v", err)
 	}
 	r = s.pressUntil(id, s.agent.answer, "its hook reports the end", s.turnOver(""))
 	if r.NeedsInput || r.Status != svc.RunRunning || *r.Result != svc.ResultSuccess {

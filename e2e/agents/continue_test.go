@@ -16,7 +16,7 @@ import (
 func continued(s *site) string {
 	entries := s.resuming()
 	if can := s.agent.store != ""; can != (len(entries) > 0) {
-		s.t.Fatalf("the entries that go on with a conversation are %q; the tests know of the tool that it can: %v", entries, can)
+		s.t.Fatalf("the entries that continue conversations are %q; the tests expect any: %v", entries, can)
 	}
 	if len(entries) == 0 {
 		return "its entries do not say how"
@@ -144,13 +144,13 @@ func (s *site) stopThinking(id, prompt string) svc.Run {
 func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
 	s.t.Helper()
 	if c := r.Conversation; c == nil || c.ID != before.Conversation.ID || c.Resumed != svc.ResumedYes {
-		s.t.Errorf("%s: the run that goes on is %s with the conversation %+v, the first had %+v; its log:\n%s", r.Provider, show(r), c, before.Conversation, s.log(r.ID))
+		s.t.Errorf("%s: the continuing run is %s with the conversation %+v, the first had %+v; its log:\n%s", r.Provider, show(r), c, before.Conversation, s.log(r.ID))
 	}
 	all := func(q question) bool {
 		return !slices.ContainsFunc(prompts, func(prompt string) bool { return !holding(prompt)(q) })
 	}
 	if len(s.gateway.questions(all)) == 0 {
-		s.t.Errorf("%s: no question has all of %q; the log:\n%s", r.Provider, prompts, s.log(r.ID))
+		s.t.Errorf("%s: no request to the model has all of %q; the log:\n%s", r.Provider, prompts, s.log(r.ID))
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *site) lose(before svc.Run) string {
 	s.t.Helper()
 	store := s.lab.Path(filepath.FromSlash(s.agent.store))
 	if entries, err := os.ReadDir(store); err != nil || len(entries) == 0 {
-		s.t.Fatalf("the tool keeps nothing in %s: %v", store, err)
+		s.t.Fatalf("the tool has stored nothing in %s: %v", store, err)
 	}
 	if err := os.RemoveAll(store); err != nil {
 		s.t.Fatal(err)

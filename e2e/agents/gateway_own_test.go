@@ -126,7 +126,7 @@ func TestTheGatewayAnswersAsThePromptWantsItInEveryProtocol(t *testing.T) {
 			}
 			kept := g.questions(holding("hello"))
 			if len(kept) != 1 || kept[0].protocol != v.protocol || kept[0].key != "k" || kept[0].model != "m" || kept[0].stream != stream {
-				t.Errorf("%s, stream %v: it kept %+v", v.protocol, stream, kept)
+				t.Errorf("%s, stream %v: the stored requests are %+v", v.protocol, stream, kept)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func TestTheGatewayLetsGoOfAToolThatGoesAway(t *testing.T) {
 		}
 		leave()
 		if err := <-gone; err == nil {
-			t.Errorf("%s: an answer came after all", v.protocol)
+			t.Errorf("%s: a response arrived although the request was cancelled", v.protocol)
 		}
 		g.Close() // waits until no request is in progress
 	}

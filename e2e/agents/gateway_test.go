@@ -213,7 +213,7 @@ func (g *gateway) await(limit time.Duration, pass func(question) bool) error {
 		case <-timeout.C:
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			return fmt.Errorf("the gateway was not asked within %v; %d other questions came, and %q", limit, len(g.asked), g.other)
+			return fmt.Errorf("the expected request did not arrive within %v; the gateway got %d other questions, and requests to unknown paths: %q", limit, len(g.asked), g.other)
 		}
 	}
 }

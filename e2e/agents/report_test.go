@@ -97,7 +97,7 @@ func report(t *testing.T, seen results) {
 		t.Fatal("the guide is not updated: with -capture the hooks are not those of the presets")
 	}
 	if t.Failed() {
-		t.Fatal("the guide is not updated: not all is as expected")
+		t.Fatal("the guide is not updated: a case failed")
 	}
 	before, earlier, after := split(t)
 	seen.fill(earlier, all)

@@ -134,7 +134,7 @@ func (s *site) awaitToolOn(name string) {
 		return seen != ""
 	})
 	if !strings.Contains(seen, s.agent.pin.version) {
-		s.t.Fatalf("the tool says %q, want version %s", seen, s.agent.pin.version)
+		s.t.Fatalf("the tool has version %q, want %s", seen, s.agent.pin.version)
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *site) attach(at *proctest.Orchestrator, runID string) *terminal {
 		return err == nil
 	})
 	s.t.Cleanup(func() { _ = a.conn.CloseNow() })
-	a.until("the keyboard", func() bool { return a.lease })
+	a.until("the lease", func() bool { return a.lease })
 	return a
 }
 

@@ -66,7 +66,7 @@ func (s *site) slowly(mark string) {
 	defer stop()
 	during := s.run(mark+" during", "echo during")
 	s.answer(mark, before, "hello")
-	s.t.Logf("with %v for a trip, a run starts after %v", trip, s.await(during, svc.TopicRunStarted).Came.Sub(began).Round(10*time.Millisecond))
+	s.t.Logf("with %v for a round trip, a run starts after %v", trip, s.await(during, svc.TopicRunStarted).Came.Sub(began).Round(10*time.Millisecond))
 	s.awaitEnd(during)
 	s.awaitEnd(before)
 	if least := time.Since(began); least < 6*time.Second { // longer than each lease and each limit for a missing heartbeat
@@ -83,7 +83,7 @@ func (s *site) slowly(mark string) {
 		}
 	}
 	if now := s.term(); now != led {
-		s.t.Errorf("the lead went from term %d to term %d", led, now)
+		s.t.Errorf("the leader's term changed from %d to %d", led, now)
 	}
 	stop()
 }

@@ -27,7 +27,7 @@ type failure struct {
 	pause     time.Duration // the promised limit until runs start again
 }
 
-// rounds returns how often each failure is repeated.
+// rounds returns how often each failure happens.
 func rounds() int {
 	if proctest.Long() {
 		return 20
@@ -96,7 +96,7 @@ func wakeLate(s *site, o *proctest.Orchestrator) {
 		waiting.Go(func() {
 			item, err := s.item(s.t.Context(), o.Client(), mark, sent[i])
 			if err != nil && !passing(err) {
-				s.t.Errorf("%s by the one that was frozen is answered with %v", mark, err)
+				s.t.Errorf("%s: the orchestrator that was frozen answered with %v", mark, err)
 			}
 			late[i] = item
 		})
@@ -110,7 +110,7 @@ func wakeLate(s *site, o *proctest.Orchestrator) {
 	waiting.Wait()
 	for i, id := range late {
 		if want := s.acknowledged(fmt.Sprintf("%s late %d", s.t.Name(), i)); id != "" && id != want {
-			s.t.Errorf("the one that was frozen has created %s, the others %s", id, want)
+			s.t.Errorf("the orchestrator that was frozen has created %s, the others %s", id, want)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func sayUnreachable(s *site, leader *proctest.Orchestrator) {
 		mark := s.t.Name() + " by " + o.Name()
 		id := s.create(mark, func(ctx context.Context) (string, error) { return s.item(ctx, o.Client(), mark, nil) })
 		if _, err := o.Client().WorkItem(s.t.Context(), id); err != nil {
-			s.t.Errorf("%s does not know what it created: %v", o.Name(), err)
+			s.t.Errorf("%s cannot read the item that it created: %v", o.Name(), err)
 		}
 	}
 	if status, _ := state(leader); status != http.StatusOK {
@@ -233,8 +233,8 @@ func TestFailuresOfTheLeader(t *testing.T) {
 		failures = append(failures,
 			failure{name: "stopped", begin: stop, meanwhile: wantOther, end: start, pause: 6 * time.Second},
 			failure{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
-			failure{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: without, end: restoreDatabase, pause: 15 * time.Second},
-			failure{name: "without its workers and a word", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
+			failure{name: "silently without the database", begin: cutDatabase(pgtest.Swallows), meanwhile: without, end: restoreDatabase, pause: 15 * time.Second},
+			failure{name: "silently without its workers", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
 	}
 	suffer(t, s, s.m.Leader, failures...)
 }
@@ -245,7 +245,7 @@ func TestFailuresOfAFollower(t *testing.T) {
 	failures := []failure{
 		{name: "killed", begin: kill, end: start, pause: 10 * time.Second},
 		{name: "frozen", begin: freeze, end: wakeLate, pause: 15 * time.Second},
-		{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: restoreDatabase, pause: 15 * time.Second},
+		{name: "silently without the database", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: restoreDatabase, pause: 15 * time.Second},
 		{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
 		{name: "drained", strict: true, begin: drain, end: start, pause: 12 * time.Second},
 	}
@@ -253,7 +253,7 @@ func TestFailuresOfAFollower(t *testing.T) {
 		failures = append(failures,
 			failure{name: "stopped", begin: stop, end: start, pause: 6 * time.Second},
 			failure{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: saysUnavailable, end: restoreDatabase, pause: 12 * time.Second},
-			failure{name: "without its workers and a word", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
+			failure{name: "silently without its workers", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
 	}
 	suffer(t, s, s.m.Follower, failures...)
 }

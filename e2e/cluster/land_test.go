@@ -69,9 +69,9 @@ func (s *site) change(mark string) (land, wantOnce func()) {
 		of := func(e proctest.Event) bool {
 			return e.Text("workspace_id") == w.ID && (e.Topic == svc.TopicWorkspaceLanded || e.Topic == svc.TopicWorkspaceLandFailed)
 		}
-		proctest.Eventually(s.t, proctest.Patience, "the landing is told", func() bool { return len(landed(of)) > 0 })
+		proctest.Eventually(s.t, proctest.Patience, "the journal has an event of the landing", func() bool { return len(landed(of)) > 0 })
 		if told := landed(of); len(told) != 1 || told[0].Topic != svc.TopicWorkspaceLanded {
-			s.t.Errorf("of the landing is told %v", told)
+			s.t.Errorf("the events of the landing are %v, want one of success", told)
 		}
 		commits, err := exec.CommandContext(s.t.Context(), "git", "-C", repo, "log", "--format=%H", "main", "--", file).Output()
 		if n := strings.Count(string(commits), "\n"); err != nil || n != 1 {

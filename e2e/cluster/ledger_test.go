@@ -54,16 +54,16 @@ func (s *site) wantCreatedOnce() {
 	defer s.mu.Unlock()
 	for mark, id := range s.acked {
 		if !ids[id] {
-			s.t.Errorf("%s was acknowledged as %s and is not there", mark, id)
+			s.t.Errorf("%s was acknowledged as %s and does not exist", mark, id)
 		}
 	}
 	for what, n := range count {
 		if n > 1 {
-			s.t.Errorf("there are %d of %s", n, what)
+			s.t.Errorf("%s exists %d times", what, n)
 		}
 	}
 	if most := len(s.acked) + len(s.unsure); len(count) > most {
-		s.t.Errorf("%d things were asked for, %d are there", most, len(count))
+		s.t.Errorf("%d records were requested, %d exist", most, len(count))
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *site) wantStartedOnce() {
 		}
 	}
 	if len(count) != len(s.runs) {
-		s.t.Errorf("%d runs were asked for, %d attempts were started", len(s.runs), len(count))
+		s.t.Errorf("%d runs were requested, %d attempts were started", len(s.runs), len(count))
 	}
 }
 
@@ -99,10 +99,10 @@ func (s *site) wantSameJournal() {
 		}
 	}
 	for name, reader := range s.readers {
-		reader.Await(proctest.Patience, name+" has seen the whole journal", func(events []proctest.Event) bool { return len(events) >= len(longest) })
+		reader.Await(proctest.Patience, name+" has received the whole journal", func(events []proctest.Event) bool { return len(events) >= len(longest) })
 		for i, e := range reader.Events()[:len(longest)] {
 			if want := longest[i]; e.Seq != want.Seq || e.Topic != want.Topic || !reflect.DeepEqual(e.Payload, want.Payload) {
-				s.t.Errorf("%s was told %d %s %v, another reader %d %s %v", name, e.Seq, e.Topic, e.Payload, want.Seq, want.Topic, want.Payload)
+				s.t.Errorf("%s received %d %s %v, another reader %d %s %v", name, e.Seq, e.Topic, e.Payload, want.Seq, want.Topic, want.Payload)
 				break
 			}
 		}

@@ -104,7 +104,7 @@ func (c *caller) insist(what string, try func(context.Context) error) {
 		}
 		c.fails(what, err)
 		if time.Now().After(deadline) {
-			c.fails(what, fmt.Errorf("it was not answered in %v: %s", proctest.Patience, err.Error()))
+			c.fails(what, fmt.Errorf("not answered within %v: %s", proctest.Patience, err.Error()))
 			return
 		}
 		proctest.Pause(50 * time.Millisecond)

@@ -60,7 +60,7 @@ func (s *site) anyAnswers() {
 		}
 	}
 	var listed []svc.Replica
-	proctest.Eventually(t, proctest.Patience, "three are listed, of which one leads and one carries the host", func() bool {
+	proctest.Eventually(t, proctest.Patience, "three are listed, of which one leads and one has the uplink of the host", func() bool {
 		list, err := s.client.Replicas(t.Context(), svc.Page{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func (s *site) ownFigures() {
 	}
 	for name, want := range map[string]float64{"svc_replica_leads": 1, "svc_replica_term": 3 * float64(s.term()), "svc_replica_leader_reachable": 3, "svc_replica_uplinks": 1, "svc_hosts": 1} {
 		if sums[name] != want {
-			s.t.Errorf("of all orchestrators %s is %v, want %v", name, sums[name], want)
+			s.t.Errorf("the sum of %s over all orchestrators is %v, want %v", name, sums[name], want)
 		}
 	}
 	if sums["svc_replica_forwarded_total"] == 0 {
@@ -184,7 +184,7 @@ func (s *site) attachments() {
 	second.awaitClose()
 	s.awaitAllReady()
 	var told []svc.Topic
-	proctest.Eventually(s.t, proctest.Patience, "the keyboard was taken and given back twice", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "the lease was acquired and released twice", func() bool {
 		told = nil
 		for _, e := range s.readers["balancer"].Of(id, svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased) {
 			told = append(told, e.Topic)
@@ -192,7 +192,7 @@ func (s *site) attachments() {
 		return len(told) >= 4
 	})
 	if want := []svc.Topic{svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased, svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased}; !slices.Equal(told, want) {
-		s.t.Errorf("told is %v", told)
+		s.t.Errorf("the events of the lease are %v, want %v", told, want)
 	}
 }
 

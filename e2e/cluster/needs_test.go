@@ -59,7 +59,7 @@ func (s *site) metWhile(f failure, mark string) {
 	var landed sync.WaitGroup
 	landed.Go(land)
 	moment := rand.N(300 * time.Millisecond)
-	s.t.Logf("the leader is lost after %v", moment)
+	s.t.Logf("the leader fails after %v", moment)
 	proctest.Pause(moment)
 	f.begin(s, leader)
 	finished.Wait() // a request to a frozen orchestrator times out, and is repeated at the balancer
@@ -67,7 +67,7 @@ func (s *site) metWhile(f failure, mark string) {
 	for _, w := range waiters {
 		s.awaitEnd(w.run)
 	}
-	s.took("all that waited is over after", time.Since(met), 15*time.Second)
+	s.took("all waiting runs have ended after", time.Since(met), 15*time.Second)
 	f.end(s, leader)
 	landed.Wait()
 	s.awaitAllReady()

@@ -121,7 +121,7 @@ func (k *sink) entries(t *testing.T) (n int) {
 			continue
 		}
 		if id, known := ids[one.Key]; known && id != one.ID {
-			t.Errorf("an entry of run %s was told under the ids %s and %s", one.RunID, id, one.ID)
+			t.Errorf("an entry of run %s was sent under the ids %s and %s", one.RunID, id, one.ID)
 		}
 		ids[one.Key] = one.ID
 	}
@@ -144,7 +144,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	defer release()
 	runs := []string{s.run(mark+" first", asker), s.run(mark+" second", asker)}
 	var held told
-	proctest.Eventually(s.t, proctest.Patience, "one question is with the sink, and the other in the outbox", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "the sink has received one question, and the other is in the outbox", func() bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
 		var n int
@@ -157,10 +157,10 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	runs = append(runs, s.run(mark+" third", asker))
 	*asked += len(runs)
 	release()
-	proctest.Eventually(s.t, proctest.Patience, "all that was asked is told, and the try that was cut off is made again", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "all questions are sent, and the interrupted try is repeated", func() bool {
 		return k.entries(s.t) >= *asked && k.times(held.ID) > 1
 	})
-	s.took("all is told after", time.Since(lost), 12*time.Second+30*time.Second) // a digest is sent only some time after the one before
+	s.took("all questions are sent after", time.Since(lost), 12*time.Second+30*time.Second) // a digest is sent only some time after the one before
 	wantOther(s, leader)
 	end(s, leader)
 	for i, id := range runs {
@@ -170,7 +170,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 		s.awaitEnd(id)
 	}
 	if n := k.entries(s.t); n != *asked {
-		s.t.Errorf("%d questions were asked, %d are told", *asked, n)
+		s.t.Errorf("%d questions were asked, %d were sent", *asked, n)
 	}
 }
 

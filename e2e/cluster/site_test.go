@@ -86,7 +86,7 @@ func (s *site) index(o *proctest.Orchestrator) int {
 			return i
 		}
 	}
-	s.t.Fatalf("%s is not of this site", o.Name())
+	s.t.Fatalf("%s does not belong to this site", o.Name())
 	return -1
 }
 
@@ -178,7 +178,7 @@ func (s *site) awaitEnd(runID string) {
 // answer types a line into a run's session through the balancer, once.
 func (s *site) answer(mark, runID, line string) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "the keys are taken", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "the keys are accepted", func() bool {
 		ctx, cancel := context.WithTimeout(api.WithIdempotencyKey(s.t.Context(), mark), 10*time.Second)
 		defer cancel()
 		err := s.client.SendKeys(ctx, runID, []string{"text:" + line, "Enter"})
@@ -211,7 +211,7 @@ func ask(o *proctest.Orchestrator, path string) (status int, code svc.Code) {
 func (s *site) awaitState(o *proctest.Orchestrator, want int) time.Duration {
 	s.t.Helper()
 	began := time.Now()
-	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("%s answers %d when asked whether it is ready", o.Name(), want), func() bool {
+	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("/readyz of %s answers %d", o.Name(), want), func() bool {
 		status, _ := state(o)
 		return status == want
 	})

@@ -37,7 +37,7 @@ func TestNothingDependsOnTheClockOfAWorker(t *testing.T) {
 			asked := time.Now()
 			s.follower.AwaitRun(stopped.ID, svc.TopicRunFinished)
 			if took := time.Since(asked); took < time.Second {
-				t.Errorf("the ladder's first step, of one second, was over after %v", took)
+				t.Errorf("the run ended %v after the stop, before the first step of the ladder, one second, was over", took)
 			}
 			s.awaitEnd(r.ID)
 			s.wantOneLife(r.ID, 2)
@@ -120,7 +120,7 @@ func TestAFrozenOrchestratorGivesNobodyUp(t *testing.T) {
 	}
 	w.Signal(syscall.SIGCONT)
 	s.follower.AwaitRun(unheard.ID, svc.TopicRunStarted)
-	proctest.Eventually(t, proctest.Patience, "the host is heard again", func() bool {
+	proctest.Eventually(t, proctest.Patience, "a new heartbeat of the host arrives", func() bool {
 		h, err := s.client.Host(t.Context(), w.HostID)
 		return err == nil && h.LastSeenAt != nil && h.LastSeenAt.Std().After(thawed)
 	})

@@ -23,7 +23,7 @@ func TestACloneOfAWorkerMakesItsHostSuspectAndDisturbsNoRun(t *testing.T) {
 	t.Run("on another machine", func(t *testing.T) {
 		t.Parallel()
 		if out, err := exec.Command("unshare", "--pid", "--fork", "--mount", "--mount-proc", "--", "true").CombinedOutput(); err != nil {
-			t.Skipf("another machine is a set of namespaces, which this system or user may not make: %s", out)
+			t.Skipf("the namespaces that simulate another machine cannot be created here: %s", out)
 		}
 		cloneDisturbsNothing(t, elsewhere)
 	})
@@ -66,7 +66,7 @@ func cloneDisturbsNothing(t *testing.T, place func(*proctest.Worker)) {
 		t.Errorf("a suspect host was given a run: it is %s", got.Status)
 	}
 	if events := s.follower.Of(w.HostID, svc.TopicWorkerSuspect); len(events) != 1 {
-		t.Errorf("suspicion was told %d times", len(events))
+		t.Errorf("the suspicion was journaled %d times, want once", len(events))
 	}
 	// The worker and its clone must not replace each other's connection in a loop.
 	before := strings.Count(w.Log()+clone.Log(), "uplink open")

@@ -151,7 +151,7 @@ func (s *reviewSite) draft(c *reviewedChange) (id string) {
 		return err
 	})
 	if err != nil {
-		s.t.Errorf("comment %s cannot be made: %v", text, err)
+		s.t.Errorf("comment %s cannot be created: %v", text, err)
 	}
 	c.texts[id] = text
 	return id
@@ -192,7 +192,7 @@ func (s *reviewSite) send(c *reviewedChange) {
 // need several tries, because the orchestrator detects the end of a killed session only after some time.
 func (s *reviewSite) arrives(c *reviewedChange) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "every draft is sent and does not come back", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "every comment is sent and does not become a draft again", func() bool {
 		s.settle(c)
 		if !slices.ContainsFunc(s.comments(c), isDraft) {
 			return true
@@ -209,7 +209,7 @@ func isDraft(c svc.Comment) bool { return c.State == svc.CommentDraft }
 // a person would.
 func (s *reviewSite) settle(c *reviewedChange) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "every comment has come to its end", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "every sent comment is settled", func() bool {
 		over := true
 		for _, comment := range s.comments(c) {
 			switch {
@@ -273,7 +273,7 @@ func (s *reviewSite) judge() {
 			kept[comment.ID] = comment.Body
 			states[strings.TrimSpace(fmt.Sprint(comment.State, " ", comment.Delivery, " ", comment.DeliveryReason))]++
 			if why := s.wrong(comment, given[comment.Body]); why != "" {
-				s.t.Errorf("comment %s is %s %s %s of run %s and was given to the runs %v: %s",
+				s.t.Errorf("comment %s is %s %s %s of run %s and reached the runs %v: %s",
 					comment.Body, comment.State, comment.Delivery, comment.DeliveryReason, orNone(comment.RunID), given[comment.Body], why)
 			}
 		}
@@ -282,7 +282,7 @@ func (s *reviewSite) judge() {
 		}
 		for _, text := range c.gone {
 			if len(given[text]) > 0 {
-				s.t.Errorf("%s was changed or deleted before it was sent, and given to the runs %v", text, given[text])
+				s.t.Errorf("%s was changed or deleted before it was sent, but reached the runs %v", text, given[text])
 			}
 		}
 	}
@@ -301,26 +301,26 @@ func orNone(id *string) string {
 func (s *reviewSite) wrong(c svc.Comment, runs []string) string {
 	switch {
 	case len(runs) > 1:
-		return "it was given more than once"
+		return "it arrived more than once"
 	case len(runs) == 1 && (c.RunID == nil || runs[0] != *c.RunID):
-		return "it was given to another run"
+		return "it reached another run"
 	case c.State == svc.CommentDraft && len(runs) > 0:
-		return "a draft was given"
+		return "a draft reached an agent"
 	case c.State == svc.CommentDraft && c.MessageID != nil && (c.Delivery != svc.MessageUndelivered || c.DeliveryReason == ""):
-		return "it is a draft again and does not say why"
+		return "it is a draft again without a reason"
 	case c.State == svc.CommentDraft:
 		return ""
 	case c.MessageID == nil:
 		if r := s.get(*c.RunID); len(runs) == 0 && (r.Status.Active() || r.Status == svc.RunExited) {
-			return fmt.Sprintf("its run is %s and was not given it", r.Status)
+			return fmt.Sprintf("its run is %s and its agent did not receive it", r.Status)
 		}
 		return ""
 	case c.Delivery == svc.MessageAcknowledged && len(runs) != 1:
-		return "it was acknowledged and not given"
+		return "it was acknowledged and did not arrive"
 	case c.Delivery == svc.MessageUnconfirmed && c.DeliveryReason == "":
-		return "it does not say why nobody knows"
+		return "it is unconfirmed without a reason"
 	case c.Delivery != svc.MessageAcknowledged && c.Delivery != svc.MessageUnconfirmed:
-		return "that is no end"
+		return "that is not a final state"
 	}
 	return ""
 }

@@ -71,12 +71,12 @@ func checkJournal(t *testing.T, o *proctest.Orchestrator, f *proctest.Follower) 
 		}
 		listed = append(listed, e)
 	}
-	f.Await(proctest.Patience, "the stream has the whole journal", func(events []proctest.Event) bool { return len(events) >= len(listed) })
+	f.Await(proctest.Patience, "the stream has sent the whole journal", func(events []proctest.Event) bool { return len(events) >= len(listed) })
 	events := f.Events()
 	for i, e := range listed { // newest first
 		want := int64(len(listed) - i)
 		if e.Seq != want {
-			t.Fatalf("the journal lists seq %d where %d belongs", e.Seq, want)
+			t.Fatalf("the journal lists seq %d, want %d", e.Seq, want)
 		}
 		if told := events[want-1]; told.Topic != e.Topic {
 			t.Fatalf("seq %d is %s in the journal and was %s in the stream", want, e.Topic, told.Topic)

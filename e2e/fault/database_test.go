@@ -36,11 +36,11 @@ func TestAnOrchestratorWhoseDatabaseVanishesSaysSoComesBackAndEndsWhenAsked(t *t
 	o.Start()
 	link.Set(pgtest.Swallows)
 	away := func() bool { return notReady(t, o) == "database_unreachable" }
-	proctest.Eventually(t, proctest.Patience, "the readiness tells that the database is away", away)
+	proctest.Eventually(t, proctest.Patience, "/readyz reports that the database is unreachable", away)
 	link.Set(pgtest.Works)
 	o.AwaitReady()
 	link.Set(pgtest.Swallows)
-	proctest.Eventually(t, proctest.Patience, "the readiness tells it again", away)
+	proctest.Eventually(t, proctest.Patience, "/readyz reports again that the database is unreachable", away)
 	o.Signal(syscall.SIGTERM)
 	// The orchestrator must end within 8 seconds; a loaded machine gets 8 more. Its exit code may be an error, because
 	// it could not write its last records.
@@ -58,10 +58,10 @@ func TestAnOrchestratorThatWasReplacedStopsServing(t *testing.T) {
 	second.Start()
 	link.Set(pgtest.Works)
 	if err := first.Wait(proctest.Patience); err == nil {
-		t.Error("the one that was replaced ended with exit code 0")
+		t.Error("the replaced orchestrator ended with exit code 0")
 	}
 	if log := first.Log(); !strings.Contains(log, "another orchestrator has taken over this database: pid ") {
-		t.Errorf("the one that was replaced does not tell who took over:\n%s", log)
+		t.Errorf("the log of the replaced orchestrator does not name the new one:\n%s", log)
 	}
 	second.AwaitReady()
 }

@@ -26,7 +26,7 @@ func smallDisk(t *testing.T, lab *proctest.Lab, name, size string) string {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("svc-test", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
-		t.Skipf("no file system of its own can be mounted here: %v", err)
+		t.Skipf("a small file system cannot be mounted here: %v", err)
 	}
 	t.Cleanup(func() {
 		// The unmount is lazy: the lab's processes that use the disk end after it.
@@ -97,7 +97,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	if got, want := s.messages(r.ID), []string{"one", "two"}; !slices.Equal(got, want) {
 		t.Errorf("progress in the journal: %q, want %q", got, want)
 	}
-	proctest.Eventually(t, proctest.Patience, "the attempt is cleared away", func() bool {
+	proctest.Eventually(t, proctest.Patience, "the attempt's folder is removed", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "runs", r.ID+".1"))
 		return os.IsNotExist(err)
 	})
@@ -108,7 +108,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 		t.Errorf("the host refused a run because of %q", e.Text("reason"))
 	}
 	if log := w.Log(); !strings.Contains(log, "no space left") {
-		t.Error("the worker's log does not tell of the full disk")
+		t.Error("the worker's log does not report the full disk")
 	}
 	for _, path := range []string{ballast, more} {
 		if err := os.Remove(path); err != nil {
@@ -120,7 +120,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	s.wantOneLife(after.ID, 0)
 	s.wantSameLog(w, after.ID)
 	if text := string(s.relayed(r.ID)); !strings.Contains(text, "no space left") {
-		t.Errorf("the run's own terminal does not tell of the full disk: %q", text)
+		t.Errorf("the run's log does not report the full disk: %q", text)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), string(svc.CauseDiskFull)) {
-			t.Errorf("readiness beside a full disk: %d %s", answer.StatusCode, body)
+			t.Errorf("/readyz with a full disk: %d %s", answer.StatusCode, body)
 		}
 	}
 	if err := os.Remove(ballast); err != nil {

@@ -81,7 +81,7 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 		t.Errorf("%d connections were tried in an outage of %v, more than %d", tries, outage, most)
 	}
 	if most := 10 + count/2 + int(outage/(10*time.Second)); complaints > most {
-		t.Errorf("the worker complained %d times about signals that wait, more than %d", complaints, most)
+		t.Errorf("the worker logged %d times that signals wait, more than %d", complaints, most)
 	}
 	s.o.Start()
 	back := time.Now()
@@ -93,8 +93,8 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 		}
 		s.wantSameLog(w, id)
 	}
-	t.Logf("outage %v, %d connections tried in it; all was told %v after it", outage, tries, time.Since(back))
+	t.Logf("outage %v, %d connections tried in it; everything was reported %v after it", outage, tries, time.Since(back))
 	if events := s.follower.Of(w.HostID, svc.TopicWorkerOffline); len(events) > 0 {
-		t.Errorf("the orchestrator's own absence made the host offline: %v", events)
+		t.Errorf("the orchestrator's own outage made the host offline: %v", events)
 	}
 }

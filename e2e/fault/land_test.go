@@ -103,7 +103,7 @@ func TestALandingThatIsCutOffHappensOnce(t *testing.T) {
 			s.o.AwaitReady()
 			proctest.Eventually(t, proctest.Patience, what+": it has landed", func() bool { return s.workspace(run.ID).LandedCommit != "" })
 			if got := r.git("log", "--format=%H %P", before+"..main"); got != s.workspace(run.ID).LandedCommit+" "+before {
-				t.Errorf("%s: main got %q on top of %s, and the workspace says %s", what, got, before, s.workspace(run.ID).LandedCommit)
+				t.Errorf("%s: main has the commits %q after %s, the workspace has the landed commit %s", what, got, before, s.workspace(run.ID).LandedCommit)
 			}
 			if got := r.git("show", "main:"+what); got != what {
 				t.Errorf("%s: the file has %q", what, got)

@@ -74,7 +74,7 @@ func (l *ledger) check(t *testing.T, c *api.Client, f *proctest.Follower) {
 	})
 	for _, e := range fresh {
 		if err := stillThere(t.Context(), c, e); err != nil {
-			t.Errorf("answered %s of %s, and after the crash: %v", e.topic, e.id, err)
+			t.Errorf("%s of %s was answered, and after the crash: %v", e.topic, e.id, err)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (l *ledger) checkNothingElse(t *testing.T, f *proctest.Follower) {
 	for _, e := range f.Events() {
 		k := entry{e.Topic, subject(e)}
 		if want[k]--; want[k] < 0 {
-			t.Errorf("seq %d, %s of %s, is one too many", e.Seq, k.topic, k.id)
+			t.Errorf("seq %d, %s of %s, has no answered write or is a duplicate", e.Seq, k.topic, k.id)
 		}
 	}
 }

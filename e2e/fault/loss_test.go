@@ -117,7 +117,7 @@ func (s *lossSite) round(faults int) int {
 	}
 	for _, a := range s.agents {
 		if after := s.await(a, "after"); after != s.await(a, "rests") {
-			s.t.Fatalf("round %d: the agent left\n%s\nand found\n%s", s.rounds, s.await(a, "rests"), after)
+			s.t.Fatalf("round %d: before the checkpoint the agent had\n%s\nand after it\n%s", s.rounds, s.await(a, "rests"), after)
 		}
 	}
 	return faults
@@ -226,7 +226,7 @@ func (s *lossSite) await(a *lossAgent, name string) (text string) {
 func (s *lossSite) wantKept(a *lossAgent) {
 	s.t.Helper()
 	var w svc.Workspace
-	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("round %d: tree %s of run %s is kept", s.rounds, a.tree, a.run.ID), func() bool {
+	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("round %d: tree %s of run %s is relayed", s.rounds, a.tree, a.run.ID), func() bool {
 		r, err := s.client.Run(s.t.Context(), a.run.ID)
 		if err != nil || r.WorkspaceID == nil {
 			return false
@@ -235,7 +235,7 @@ func (s *lossSite) wantKept(a *lossAgent) {
 		return err == nil && w.Tree == a.tree && w.RelayedCheckpoint == w.Checkpoint
 	})
 	if got := s.fetched(w); got != a.tree {
-		s.t.Fatalf("round %d: the bundle of checkpoint %d has tree %s, the agent rests at %s", s.rounds, w.Checkpoint, got, a.tree)
+		s.t.Fatalf("round %d: the bundle of checkpoint %d has tree %s, the agent has %s", s.rounds, w.Checkpoint, got, a.tree)
 	}
 }
 

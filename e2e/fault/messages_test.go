@@ -97,7 +97,7 @@ func (s *messageSite) round(messages int) {
 // settle waits until each message has a final state.
 func (s *messageSite) settle() {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "every message has come to its end", func() bool {
+	proctest.Eventually(s.t, proctest.Patience, "every message has a final state", func() bool {
 		return !slices.ContainsFunc(s.agents, func(a *messageAgent) bool {
 			messages, err := s.messages(a)
 			return err != nil || slices.ContainsFunc(messages, func(m svc.Message) bool {
@@ -118,7 +118,7 @@ func (s *messageSite) arrives(a *messageAgent) {
 			return
 		}
 	}
-	s.t.Errorf("run %s is given no messages, though nothing is broken", a.run.ID)
+	s.t.Errorf("run %s receives no messages although the faults have ended", a.run.ID)
 }
 
 // send sends a message, and repeats the request with the same key until it is answered.
@@ -199,7 +199,7 @@ func (s *messageSite) judge() {
 		}
 		for _, text := range a.denied {
 			if noted[text].times > 0 {
-				s.t.Errorf("%s was refused, and given to the agent", text)
+				s.t.Errorf("%s was refused, but reached the agent", text)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ var container = []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-
 func needContainer(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command(container[0], append(container[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("a container is a set of namespaces, which this system or user may not make: %s", out)
+		t.Skipf("the namespaces that simulate a container cannot be created here: %s", out)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestAWorkerThatIsPID1CollectsOrphansAndEndsInOrder(t *testing.T) {
 		t.Errorf("the worker ended with %v", err)
 	}
 	if !strings.Contains(w.Log(), "worker ends") {
-		t.Error("the worker was not ended in order")
+		t.Error("the worker did not shut down cleanly")
 	}
 }
 

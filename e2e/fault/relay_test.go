@@ -64,11 +64,11 @@ func TestALogIsWholeWhenItsEndIsSeenThoughTheOrchestratorWasFrozen(t *testing.T)
 	s.o.Signal(syscall.SIGCONT)
 	s.follower.AwaitRun(r.ID, svc.TopicRunFinished)
 	if got, want := s.relayed(r.ID), s.record(w, r.ID); !bytes.Equal(got, want) {
-		t.Errorf("the log has %d of %d bytes when the end is seen", len(got), len(want))
+		t.Errorf("the log has %d of %d bytes when run.finished arrives", len(got), len(want))
 	}
 	told := s.told(r.ID)
 	if want := len(s.record(w, r.ID)); told != want {
-		t.Errorf("the journal tells of %d bytes, the log has %d", told, want)
+		t.Errorf("the journal counts %d bytes, the log has %d", told, want)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestARestoredBackupLearnsFromTheHostWhatItMissed(t *testing.T) {
 	s.lab.Write(mark, "")
 	s.awaitEnd(ended.ID)
 	proctest.Eventually(t, proctest.Patience, "the stopped session has ended", func() bool { return s.get(stopped.ID).SessionEndedAt != nil })
-	proctest.Eventually(t, proctest.Patience, "the host has cleared the attempts away", func() bool {
+	proctest.Eventually(t, proctest.Patience, "the host has removed the folders of the attempts", func() bool {
 		left, err := filepath.Glob(filepath.Join(w.Dir, "runs", "*.1"))
 		return err == nil && len(left) == 0
 	})
@@ -107,23 +107,23 @@ func TestARestoredBackupLearnsFromTheHostWhatItMissed(t *testing.T) {
 	removeAll(t, filepath.Join(s.o.Dir, "relay", before.ID)) // its log was not in the backup
 	s.o.Start()
 	w.AwaitStatus(svc.HostOnline)
-	proctest.Eventually(t, proctest.Patience, "the restored orchestrator learns both ends", func() bool {
+	proctest.Eventually(t, proctest.Patience, "the restored orchestrator receives both ends", func() bool {
 		return s.get(ended.ID).Status == svc.RunFailed && s.get(stopped.ID).SessionEndedAt != nil
 	})
 	if code := s.get(ended.ID).ExitCode; code == nil || *code != 6 {
-		t.Errorf("exit code %v, want the 6 that the host knows", code)
+		t.Errorf("exit code %v, want 6, which the host has recorded", code)
 	}
 	for _, r := range []svc.Run{before, ended, stopped} {
 		s.wantSameLog(w, r.ID)
 	}
 	removeAll(t, filepath.Join(s.o.Dir, "relay", before.ID), filepath.Join(w.Dir, "runs", before.ID+".log"))
 	if status, body, _ := s.askLog(before.ID); status != http.StatusNotFound || !strings.Contains(string(body), "log_gone") {
-		t.Errorf("a log that nobody has is answered with %d %s", status, body)
+		t.Errorf("the request for a removed log is answered with %d %s", status, body)
 	}
 	cli := exec.Command(proctest.Binary(t), "run", "logs", before.ID)
 	cli.Env = append(os.Environ(), "SVC_DATA_DIR="+s.o.Dir)
 	if said, err := cli.CombinedOutput(); err == nil || !strings.Contains(string(said), "is gone") {
-		t.Errorf("svc run logs ends with %v and says %q", err, said)
+		t.Errorf("svc run logs ends with %v and prints %q", err, said)
 	}
 }
 

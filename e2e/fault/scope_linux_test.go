@@ -15,7 +15,7 @@ import (
 func systemd(s *site, w *proctest.Worker, script string) (calls func() [][]string) {
 	s.t.Helper()
 	if os.Geteuid() != 0 {
-		s.t.Skip("only root's worker asks systemd without looking for a user's manager, which this machine may not have")
+		s.t.Skip("without root, a worker uses systemd only if there is a user manager, which this machine may not have")
 	}
 	program, notes := s.lab.Path("fake", "systemd-run"), s.lab.Path("calls")
 	s.lab.Write(notes, "")
@@ -62,15 +62,15 @@ func TestEachRunIsAScopeOfItsOwnWithItsLimits(t *testing.T) {
 		words, command := cut(call)
 		unit := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "--unit=svc-"+runs[i][:8]+"-") })
 		if unit < 0 {
-			t.Fatalf("the scope of run %s has no name of its own: %q", runs[i], words)
+			t.Fatalf("the scope of run %s has no --unit with the run's id: %q", runs[i], words)
 		}
 		words = slices.Delete(words, unit, unit+1)
 		want := strings.Fields("--system --scope --collect --quiet --no-ask-password -p OOMPolicy=continue -p MemoryMax=2G -p TasksMax=300")
 		if !slices.Equal(words, want) {
-			t.Errorf("the scope was asked for with %q, want %q", words, want)
+			t.Errorf("the scope was requested with %q, want %q", words, want)
 		}
 		if !slices.Contains(command, "tmux") {
-			t.Errorf("the scope holds %q, want tmux", command)
+			t.Errorf("the scope executes %q, want tmux", command)
 		}
 	}
 }

@@ -43,11 +43,11 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 		s.awaitEnd(r.ID)
 	}
 	for _, r := range live {
-		proctest.Eventually(t, proctest.Patience, "the first part is relayed and told", func() bool {
+		proctest.Eventually(t, proctest.Patience, "the first part is relayed and journaled", func() bool {
 			return s.told(r.ID) >= len(counted(20_000))
 		})
 	}
-	proctest.Eventually(t, proctest.Patience, "the host has cleared the ended attempts away", func() bool {
+	proctest.Eventually(t, proctest.Patience, "the host has removed the folders of the ended attempts", func() bool {
 		left, err := filepath.Glob(filepath.Join(w.Dir, "runs", "*.1"))
 		return err == nil && len(left) == len(live)
 	})
@@ -59,7 +59,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	s.o.Start()
 	for name, r := range ended {
 		var got []byte
-		proctest.Eventually(t, proctest.Patience, "the log is whole, or it is said that it is not", func() bool {
+		proctest.Eventually(t, proctest.Patience, "the log is complete", func() bool {
 			status, body, incomplete := s.askLog(r.ID)
 			got = body
 			return status == http.StatusOK && incomplete == ""
@@ -84,7 +84,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 		for name, r := range runs {
 			s.wantSameLog(w, r.ID)
 			if want := len(s.record(w, r.ID)); s.told(r.ID) != want {
-				t.Errorf("a run that lost %s: the journal tells of %d bytes, want %d", name, s.told(r.ID), want)
+				t.Errorf("a run that lost %s: the journal counts %d bytes, want %d", name, s.told(r.ID), want)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestACheckpointThatTheOrchestratorLostIsSentAgain(t *testing.T) {
 		return err == nil
 	})
 	if after := files(t, folder); !maps.Equal(before, after) {
-		t.Errorf("it has %v, and had %v", after, before)
+		t.Errorf("the relayed files are %v, were %v", after, before)
 	}
 	if got := s.workspace(r.ID); got.RelayedCheckpoint != w.RelayedCheckpoint || got.Checkpoint != w.Checkpoint {
 		t.Errorf("the workspace is %+v, was %+v", got, w)

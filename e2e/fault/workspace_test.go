@@ -88,6 +88,6 @@ func TestWhatAnAgentWroteGoesOnWithItToAnotherHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), "+by the first\n+by the second\n") {
-		t.Errorf("the orchestrator has\n%s", text)
+		t.Errorf("the relayed change has not the lines of both attempts:\n%s", text)
 	}
 }

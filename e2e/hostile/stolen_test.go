@@ -62,7 +62,7 @@ func TestAHostsTokenIsStolen(t *testing.T) {
 	}
 	events, err := client.Events(t.Context(), svc.EventFilter{Topics: topics}, svc.Page{})
 	if err != nil || len(events.Items) != 2 {
-		t.Errorf("the journal has %d suspicions, want one for its reports and one for its connections (%v)", len(events.Items), err)
+		t.Errorf("the journal has %d events of suspicion, want one for the reports and one for the connections (%v)", len(events.Items), err)
 	}
 
 	now, err := client.Run(t.Context(), run.ID)
@@ -115,7 +115,7 @@ func (h *hostile) connects(ctx context.Context) {
 		"signed with another key": h.signed(ctx),
 	} {
 		if c, err := h.dial(ctx, header); err == nil {
-			h.t.Errorf("a connection %s was taken", what)
+			h.t.Errorf("a connection %s was accepted", what)
 			_ = c.CloseNow()
 		}
 	}

@@ -205,7 +205,7 @@ func (h *hostile) flood(ctx context.Context, own svc.Run) {
 			for range 50 {
 				h.register(ctx, svc.NewID())
 				if c, err := h.open(ctx, svc.NewID(), strings.Repeat("b", 60_000)); err == nil {
-					h.t.Error("a boot id of 60,000 bytes was taken")
+					h.t.Error("a boot id of 60,000 bytes was accepted")
 					_ = c.CloseNow()
 				}
 			}

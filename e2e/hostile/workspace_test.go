@@ -73,7 +73,7 @@ func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (w
 	if err := h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1}); err != nil {
 		h.t.Fatal(err)
 	}
-	proctest.Eventually(h.t, proctest.Patience, "the hostile host is given a workspace", func() bool {
+	proctest.Eventually(h.t, proctest.Patience, "the run has a workspace on the hostile host", func() bool {
 		r, err := client.Run(ctx, own.ID)
 		if err == nil && r.WorkspaceID != nil {
 			workspaceID = *r.WorkspaceID

@@ -52,7 +52,7 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 func TestTheLeaseOfADeadViewerIsFreedWithoutItsWord(t *testing.T) {
 	t.Parallel()
 	if !proctest.Long() {
-		t.Skip("it waits 45 s, which is when a dead peer is found; " + proctest.LongEnv + "=1 runs it")
+		t.Skip("it waits 45 s, until a dead peer is detected; " + proctest.LongEnv + "=1 runs it")
 	}
 	s := newSite(t, proctest.WorkerOptions{})
 	id := s.sized()
@@ -64,7 +64,7 @@ func TestTheLeaseOfADeadViewerIsFreedWithoutItsWord(t *testing.T) {
 	next := s.attach(id)
 	next.awaitError(mark{}, "lease_held")
 	dead.Set(proctest.Weather{Swallow: true})
-	proctest.Eventually(t, 2*time.Minute, "the lease goes on", func() bool {
+	proctest.Eventually(t, 2*time.Minute, "the lease is released or passes to the next viewer", func() bool {
 		next.mu.Lock()
 		defer next.mu.Unlock()
 		return next.frames[len(next.frames)-1].Type == "lease_acquired" || bytes.Contains(next.data, []byte("[changed 220x50]"))
@@ -114,7 +114,7 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 	s.awaitLog(id, "back after the worker")
 	s.awaitLog(id, "back after the network")
 	if log := s.relayed(id); bytes.Contains(log, []byte("lost")) {
-		t.Errorf("what was typed during the outage was typed later: %q", log)
+		t.Errorf("input during the outage was delivered later: %q", log)
 	}
 	proctest.Eventually(t, proctest.Patience, "the holder's size comes back", func() bool {
 		sizes := s.sizes(id)
@@ -142,7 +142,7 @@ func TestAKilledOrchestratorClosesTheSocketsAndTheSizeGoesBack(t *testing.T) {
 	s.o.Kill()
 	for _, v := range []*viewer{holder, watcher} {
 		if err := v.awaitClose(5 * time.Second); err == nil || errors.Is(err, t.Context().Err()) {
-			t.Errorf("the client learns %v", err)
+			t.Errorf("the client's socket ended with %v", err)
 		}
 	}
 	s.o.Start()

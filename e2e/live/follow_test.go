@@ -62,7 +62,7 @@ func (s *site) ended(done <-chan followed) followed {
 	case f := <-done:
 		return f
 	case <-time.After(proctest.Patience):
-		s.t.Fatal("the follower does not come to its end")
+		s.t.Fatal("the follower does not end")
 		return followed{}
 	}
 }
@@ -108,7 +108,7 @@ func TestAFollowedLogSurvivesAnAwayHostAndAStalledReaderHoldsUpNobody(t *testing
 	default:
 	}
 	if got := s.relayed(id); !bytes.HasPrefix(scenes["long lines"].terminal(), got) {
-		t.Error("what is served while the host is away is not the beginning of the log")
+		t.Error("the log that is served while the host is away is not a prefix of the whole log")
 	}
 	s.uplink.Set(proctest.Weather{})
 	want := scenes["long lines"].terminal()
@@ -131,7 +131,7 @@ func TestAFollowedLogThatTheOrchestratorsDeathCutsGoesOnAndNeverLooksComplete(t 
 	s.awaitLog(id, "line 5\r\n")
 	s.o.Kill()
 	if f := s.ended(once); f.err == nil {
-		t.Error("an answer that was cut looks complete")
+		t.Error("an interrupted response ended without an error")
 	}
 	s.o.Start()
 	s.open(gate)

@@ -94,7 +94,7 @@ func TestWhatATerminalAnswersDoesNoHarm(t *testing.T) {
 		t.Errorf("the input changed tmux from\n%s\nto\n%s", before, after)
 	}
 	if got := read(t, typed); !bytes.Contains(got, []byte("pasted")) {
-		t.Errorf("the program got %q, without what was pasted", got)
+		t.Errorf("the program got %q, without the pasted text", got)
 	}
 	holder.typeIn("the end")
 	s.awaitEnd(id)

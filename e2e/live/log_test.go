@@ -70,7 +70,7 @@ func TestTheLogOfAnEditorAndAPagerIsWhatTheyWrote(t *testing.T) {
 		{"less", "-R", text},
 	} {
 		if _, err := exec.LookPath(argv[0]); err != nil {
-			t.Logf("%s is not installed; it is left out", argv[0])
+			t.Logf("%s is not installed; its test is skipped", argv[0])
 			continue
 		}
 		witness := s.lab.Path("witness-" + argv[0])

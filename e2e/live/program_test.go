@@ -49,7 +49,7 @@ func runProgram(name string, args []string) int {
 func program(name string, args ...string) string {
 	self, err := os.Executable()
 	if err != nil {
-		panic("live: this program does not find itself: " + err.Error())
+		panic("live: find the path of this program: " + err.Error())
 	}
 	words := []string{programEnv + "=" + name, "exec", quoted(self)}
 	for _, a := range args {

@@ -175,12 +175,12 @@ func (v *viewer) awaitLease(since mark) {
 
 func (v *viewer) awaitError(since mark, code string) {
 	v.t.Helper()
-	v.await(since, "the viewer is told "+code, func(f frame) bool { return f.Type == "error" && f.Code == code })
+	v.await(since, "the viewer receives the error "+code, func(f frame) bool { return f.Type == "error" && f.Code == code })
 }
 
 func (v *viewer) awaitSize(since mark, cols, rows int) {
 	v.t.Helper()
-	v.await(since, "the viewer is told the size", func(f frame) bool { return f.Type == "resize" && f.Rows == rows && f.Cols == cols })
+	v.await(since, "the viewer receives the size", func(f frame) bool { return f.Type == "resize" && f.Rows == rows && f.Cols == cols })
 }
 
 // awaitClose waits until the socket is closed, and returns the error with which it ended.

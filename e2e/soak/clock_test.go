@@ -89,7 +89,7 @@ func useWrongClock(t *testing.T) bool {
 	}
 	const original = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
 	if !strings.Contains(string(text), original) {
-		t.Fatalf("time.Now of this Go version is another; the soak's clock must be changed with it")
+		t.Fatalf("time.Now of this Go version has changed; adapt the soak's clock to it")
 	}
 	changed := strings.Replace(string(text), original, original+"\tsec += soakSeconds.Load()\n", 1)
 	overlay := map[string]map[string]string{"Replace": {

@@ -207,8 +207,8 @@ func cut(p *proctest.Proxy, target string, r *rand.Rand) fault {
 	}
 }
 
-// cutReader breaks the connection of a reader of the event stream. The reader has no timeout with which
-// it could detect a silent connection, so each fault ends with a reset.
+// cutReader breaks the connection of a reader of the event stream. The stream has no heartbeat with which
+// the reader could detect a silent connection, so each fault ends with a reset.
 func cutReader(p *proctest.Proxy, r *rand.Rand) fault {
 	f := cut(p, "reader", r)
 	f.name = "reader's " + f.name

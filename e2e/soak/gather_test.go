@@ -107,7 +107,7 @@ func (s *site) gather() *evidence {
 	for _, h := range s.hosts {
 		v.Hosts[h.HostID] = h.Name
 		if v.Beats[h.Name] = h.proxy.Beats(); len(v.Beats[h.Name]) == 0 {
-			s.t.Errorf("no heartbeat of %s was seen; the judge cannot say whether it was connected", h.Name)
+			s.t.Errorf("no heartbeat of %s arrived; the judge cannot check when it was connected", h.Name)
 		}
 		s.gatherHostLogs(v, h)
 	}

@@ -99,7 +99,7 @@ func connectedIsOnline(f *file, complain complaint) {
 			continue // the heartbeat may have reached an orchestrator that could not forward it to the leader
 		}
 		if silence := e.At.Sub(last); silence < f.OfflineAfter-slack {
-			complain("%s is told to be offline at %s, %v after a heartbeat of it came: %v", name, e.At.Format(time.StampMilli), silence, e)
+			complain("%s was journaled as offline at %s, only %v after its last heartbeat: %v", name, e.At.Format(time.StampMilli), silence, e)
 		}
 	}
 }

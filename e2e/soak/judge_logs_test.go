@@ -95,7 +95,7 @@ func difference(want, got []byte) string {
 func completeAtEnd(f *file, complain complaint) {
 	for a, then := range f.AtEnd {
 		if now := f.Relayed[a]; !bytes.Equal(then, now) && !f.wrapperGaveUp(a) {
-			complain("%s had %d of %d bytes of log when run.finished was seen", a, len(then), len(now))
+			complain("%s had %d of %d bytes of log when run.finished arrived", a, len(then), len(now))
 		}
 	}
 }

@@ -15,7 +15,7 @@ func startedOnce(f *file, complain complaint) {
 			complain("%s was started %d times: on %v", a, len(t.Starts), t.Starts)
 		}
 		if len(t.Starts) > 0 && t.Starts[0] != f.host(a) {
-			complain("%s was started on %v, it was given to %q: %v", a, t.Starts, f.host(a), f.told(a, svc.TopicRunSpawning))
+			complain("%s was started on %v, but dispatched to %q: %v", a, t.Starts, f.host(a), f.told(a, svc.TopicRunSpawning))
 		}
 	}
 }
@@ -62,7 +62,7 @@ func trueEnds(f *file, complain complaint) {
 			t, started := f.Truth[a]
 			killedAtItsStart := f.Kills[a] != "" && !started
 			if e.text("failure_reason") == "" && !t.Failed && !f.diskWasFull(a) && !killedAtItsStart {
-				complain("%s failed although nothing was wrong: %v", a, e)
+				complain("%s failed without a cause: %v", a, e)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func trueExit(f *file, a attempt, e event, complain complaint) {
 	code, killed, stopped := e.number("exit_code"), f.Kills[a] != "", f.stopped(a)
 	switch {
 	case e.text("reason") == "session_lost" && !killed:
-		complain("%s is said to be lost, nobody killed its session; its agent exited with %s: %v", a, exitText(t.Exit), e)
+		complain("%s has the reason session_lost, but its session was not killed; its agent exited with %s: %v", a, exitText(t.Exit), e)
 	case killed:
 		// The exit code may be anything, depending on what the wrapper could record.
 	case t.Exit != nil && code == *t.Exit:
@@ -87,18 +87,18 @@ func trueExit(f *file, a attempt, e event, complain complaint) {
 	case stopped && t.Exit == nil && !started:
 		// The run was stopped before the agent started.
 	case t.Exit != nil:
-		complain("%s exited with %d, told is %d: %v", a, *t.Exit, code, e)
+		complain("%s exited with %d, the journal has %d: %v", a, *t.Exit, code, e)
 	case started:
-		complain("%s is told to have exited with %d, its agent did not come to its end: %v", a, code, e)
+		complain("%s has exit code %d in the journal, but its agent did not reach its end: %v", a, code, e)
 	default:
-		complain("%s is told to have exited with %d, its agent was never started: %v", a, code, e)
+		complain("%s has exit code %d in the journal, but its agent was never started: %v", a, code, e)
 	}
 }
 
 // exitText returns the text for an exit code that may be missing.
 func exitText(code *int) string {
 	if code == nil {
-		return "nothing that it could note"
+		return "no recorded code"
 	}
 	return strconv.Itoa(*code)
 }
@@ -136,12 +136,12 @@ func waitingIsNotFailing(f *file, complain complaint) {
 			from := events[0].At
 			waited := e.At.Sub(from) - overlap(f.Down, from, e.At)
 			if waited < f.DispatchTimeout-time.Second {
-				complain("%s was given up (%s) after %v with an orchestrator: %v", a, reason, waited.Round(time.Second), events)
+				complain("%s failed (%s) after only %v in which there was an orchestrator: %v", a, reason, waited.Round(time.Second), events)
 			}
 			for id, name := range f.Hosts {
 				pinned := f.Runs[a.Run].PinnedHostID
 				if there := connected(f.Beats[name], from, e.At); (pinned == nil || *pinned == id) && there > f.DispatchTimeout/2 {
-					complain("%s was given up (%s), %s was connected for %v: %v", a, reason, name, there.Round(time.Second), events)
+					complain("%s failed (%s) although %s was connected for %v: %v", a, reason, name, there.Round(time.Second), events)
 				}
 			}
 		}

@@ -30,7 +30,7 @@ var rules = []rule{
 	{"the sums of output are the log's length", outputSums},
 	{"the relayed log is the host's", sameLogs},
 	{"the log is what the agent printed", trueLogs},
-	{"the log is complete when the end is told", completeAtEnd},
+	{"the log is complete when the end is journaled", completeAtEnd},
 	{"the last screen is kept", lastScreens},
 	{"keys are typed once", keysOnce},
 	{"reports of agents arrive in order", reportsArrive},
@@ -162,9 +162,9 @@ func writesOnce(f *file, complain complaint) {
 	for id, title := range titles {
 		switch item, ok := items[id]; {
 		case ok == deleted[id]:
-			complain("item %s (%s): deleted %v, and there is a record %v", id, title, deleted[id], ok)
+			complain("item %s (%s): deleted: %v, record exists: %v", id, title, deleted[id], ok)
 		case ok && item.Title != title:
-			complain("item %s has the title %q, acknowledged was %q", id, item.Title, title)
+			complain("item %s has the title %q, the acknowledged title is %q", id, item.Title, title)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func writesOnce(f *file, complain complaint) {
 func oneJournal(f *file, complain complaint) {
 	for i, e := range f.Journal {
 		if e.Seq != int64(i)+1 {
-			complain("the journal has seq %d in the place of %d", e.Seq, i+1)
+			complain("the journal has seq %d, want %d", e.Seq, i+1)
 			break
 		}
 	}

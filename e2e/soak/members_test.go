@@ -75,7 +75,7 @@ func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
 	}
 	part := func(name string, silently bool) fault {
 		return s.separating(fault{
-			name: "orchestrator parted from the balancer" + name, target: o.Name() + " balancer", most: 10 * time.Second,
+			name: "orchestrator separated from the balancer" + name, target: o.Name() + " balancer", most: 10 * time.Second,
 			begin: func() { s.m.Separate(o, silently) },
 			end:   func() { s.m.Rejoin(o) },
 		})
@@ -88,7 +88,7 @@ func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
 	case 2:
 		return part("", false)
 	case 3:
-		return part(" without a word", true)
+		return part(" silently", true)
 	default:
 		f := cut(s.m.Peers[i], o.Name()+" peers", r)
 		f.name = "peers' " + f.name

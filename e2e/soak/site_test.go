@@ -152,7 +152,7 @@ func (s *site) smallDisk(name, size string) bool {
 	s.t.Helper()
 	dir := s.folder(name)
 	if err := syscall.Mount("svc-soak", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
-		s.t.Logf("without full disks: no file system can be mounted here: %v", err)
+		s.t.Logf("the soak has no full disks, because a small file system cannot be mounted here: %v", err)
 		return false
 	}
 	s.t.Cleanup(func() {

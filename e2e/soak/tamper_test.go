@@ -83,7 +83,7 @@ var tampers = []tamper{
 	}},
 	{"every run comes to its end", "still running", func(v *evidence) { v.record(runDone, func(r *svc.Run) { r.Status = svc.RunRunning }) }},
 	{"every run comes to its end", "still stopping", func(v *evidence) { v.record(runStopped, func(r *svc.Run) { r.SessionEndedAt = nil }) }},
-	{"every run comes to its end", "an end is not told", func(v *evidence) { v.drop(svc.TopicRunFinished, runStopped) }},
+	{"every run comes to its end", "an end is not journaled", func(v *evidence) { v.drop(svc.TopicRunFinished, runStopped) }},
 	{"the sums of output are the log's length", "counted twice", func(v *evidence) {
 		v.change(svc.TopicRunOutput, done, map[string]any{"byte_count": float64(2 * len(printed(done, 2)))})
 	}},
@@ -94,7 +94,7 @@ var tampers = []tamper{
 	{"the log is what the agent printed", "a line is missing", func(v *evidence) { v.note(done, func(t *truth) { t.Lines = 3 }) }},
 	{"the log is what the agent printed", "a line too many", func(v *evidence) { v.note(done, func(t *truth) { t.Lines = 1 }) }},
 	{"the log is what the agent printed", "a noted line of a stopped run is missing", func(v *evidence) { v.note(stopped, func(t *truth) { t.Lines = 4 }) }},
-	{"the log is complete when the end is told", "incomplete", func(v *evidence) { v.AtEnd[done] = v.AtEnd[done][:10] }},
+	{"the log is complete when the end is journaled", "incomplete", func(v *evidence) { v.AtEnd[done] = v.AtEnd[done][:10] }},
 	{"the last screen is kept", "no screen", func(v *evidence) { delete(v.Screens, runDone) }},
 	{"the last screen is kept", "an old screen", func(v *evidence) { v.Screens[runStopped] = "line 1 of something else" }},
 	{"keys are typed once", "typed twice", func(v *evidence) { v.note(asks, func(t *truth) { t.Keys = []string{"typedx", "typedx", "end"} }) }},
@@ -132,7 +132,7 @@ func TestTheJudgeFindsEverySeededViolation(t *testing.T) {
 	}
 	for _, r := range rules {
 		if !proven[r.name] {
-			t.Errorf("nothing proves that the rule %q can fail", r.name)
+			t.Errorf("no tamper violates the rule %q", r.name)
 		}
 	}
 }

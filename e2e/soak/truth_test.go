@@ -51,7 +51,7 @@ func readTruth(t *testing.T, dir string) map[attempt]truth {
 		run, number, _ := strings.Cut(e.Name(), ".")
 		n, err := strconv.Atoi(number)
 		if err != nil {
-			t.Fatalf("notes of an agent in %s", e.Name())
+			t.Fatalf("the file name %s of an agent's notes has no attempt", e.Name())
 		}
 		all[attempt{run, n}] = parseTruth(string(text))
 	}
