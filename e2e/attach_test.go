@@ -10,9 +10,9 @@ import (
 	"github.com/creack/pty"
 )
 
-// desk is an orchestrator with a worker, and one run of a shell to which a test
+// fixture is an orchestrator with a worker, and one run of a shell to which a test
 // attaches.
-type desk struct {
+type fixture struct {
 	*testing.T
 	lab *lab
 	env []string
@@ -29,10 +29,10 @@ argv_template = ["-c", "trap 'echo got-interrupt' INT; stty -echo; echo ready; w
 installed_detection = ["-c", "exit 0"]
 `
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	l := newLab(t.TempDir())
-	d := &desk{T: t, lab: l}
+	d := &fixture{T: t, lab: l}
 	d.env = append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)
 	t.Cleanup(l.close)
 	data := l.dir + "/data"
@@ -58,7 +58,7 @@ func newDesk(t *testing.T) *desk {
 }
 
 // svc runs a command that must succeed, and returns its standard output.
-func (d *desk) svc(args ...string) string {
+func (d *fixture) svc(args ...string) string {
 	d.Helper()
 	cmd := exec.Command("svc", args...)
 	cmd.Env = d.env
@@ -69,7 +69,7 @@ func (d *desk) svc(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (d *desk) attach(cols, rows uint16) *terminal {
+func (d *fixture) attach(cols, rows uint16) *terminal {
 	d.Helper()
 	t := atTerminal(d.T, d.env, cols, rows, "attach", d.run)
 	t.sees("detach: Ctrl-\\ d")
@@ -78,7 +78,7 @@ func (d *desk) attach(cols, rows uint16) *terminal {
 
 func TestAttachTypesEchoesAndGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	term := atTerminal(t, d.env, 100, 30, "attach", d.run)
 	before := term.fresh
 	term.sees("attached to svc-" + d.run[:8] + " on desk; detach: Ctrl-\\ d")
@@ -121,7 +121,7 @@ func TestAttachTypesEchoesAndGivesTheTerminalBack(t *testing.T) {
 
 func TestAttachLetsThePrefixThroughWhenNothingFollows(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	term := d.attach(100, 30)
 	term.sees("ready")
 	// The session's own terminal is in cooked mode: its line discipline interprets
@@ -136,7 +136,7 @@ func TestAttachLetsThePrefixThroughWhenNothingFollows(t *testing.T) {
 
 func TestAttachGivesTheTerminalBackWhenTheServerIsKilled(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	term := atTerminal(t, d.env, 100, 30, "attach", d.run)
 	before := term.fresh
 	term.sees("ready")
@@ -155,7 +155,7 @@ func TestAttachGivesTheTerminalBackWhenTheServerIsKilled(t *testing.T) {
 
 func TestAttachGivesTheTerminalBackOnSignals(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		term := atTerminal(t, d.env, 100, 30, "attach", d.run)
 		before := term.fresh
@@ -174,7 +174,7 @@ func TestAttachGivesTheTerminalBackOnSignals(t *testing.T) {
 
 func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	holder := d.attach(120, 40)
 	holder.sees("ready")
 	watcher := atTerminal(t, d.env, 60, 15, "attach", d.run)
@@ -205,7 +205,7 @@ func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
 
 func TestAttachTellsAViewerWhoTypes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	token := d.svc("token", "create", "visitor", "--role", "viewer")
 	viewer := atTerminal(t, append(d.env, "SVC_TOKEN="+token), 120, 40, "attach", d.run)
 	viewer.sees("watching svc-" + d.run[:8] + " on desk: nobody is typing; detach: Ctrl-\\ d")

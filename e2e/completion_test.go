@@ -34,7 +34,7 @@ var completers = map[string]struct{ program, script string }{
 
 func TestShellsCompleteLiveNames(t *testing.T) {
 	t.Parallel()
-	env, svc := office(t)
+	env, svc := startServer(t)
 	svc("project", "create", "Website", "--slug", "web")
 	svc("host", "create", "build-2")
 	for shell, c := range completers {

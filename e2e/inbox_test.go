@@ -12,7 +12,7 @@ func TestTheInboxIsLiveAndItsKeysWork(t *testing.T) {
 	t.Parallel()
 	l := newLab(t.TempDir())
 	t.Cleanup(l.close)
-	d := &desk{T: t, lab: l}
+	d := &fixture{T: t, lab: l}
 	d.env = append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)
 	err := l.prepare()
 	if err == nil {

@@ -86,7 +86,7 @@ func (l *lab) endSessions() error {
 		_ = exec.CommandContext(ctx, "tmux", "-S", socket, "kill-server").Run() // it may have ended by itself
 		cancel()
 	}
-	return await(l.noneLeft)
+	return await(l.killRemaining)
 }
 
 // lose kills a worker and all of its sessions, as a power failure does.
@@ -101,11 +101,11 @@ func (l *lab) lose(verb string) (*process, error) {
 	return p, l.endSessions()
 }
 
-// noneLeft kills the wrappers of sessions, which would otherwise wait for a
+// killRemaining kills the wrappers of sessions, which would otherwise wait for a
 // worker to return, and the programs in them. It reports whether none was left.
 // They are recognised by their launch file, or by the attempt's folder in their
 // environment.
-func (l *lab) noneLeft() (bool, error) {
+func (l *lab) killRemaining() (bool, error) {
 	out, err := exec.Command("ps", "-axo", "pid=,args=").Output()
 	if err != nil {
 		return false, err

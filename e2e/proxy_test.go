@@ -24,8 +24,8 @@ import (
 // proxies build a proxy's complete configuration from the snippet in the
 // operator's manual. They insert the test's addresses, its files and a folder
 // for temporary files.
-var proxies = map[string]func(snippet string, p proxied) (config string, args []string){
-	"nginx": func(snippet string, p proxied) (string, []string) {
+var proxies = map[string]func(snippet string, p proxyPaths) (config string, args []string){
+	"nginx": func(snippet string, p proxyPaths) (string, []string) {
 		snippet = strings.NewReplacer("listen 443 ", "listen "+p.listen+" ", "127.0.0.1:7898", p.upstream,
 			"/etc/ssl/svc.example.crt", p.dir+"/cert.pem", "/etc/ssl/svc.example.key", p.dir+"/key.pem", "svc.example", "127.0.0.1").Replace(snippet)
 		var temp strings.Builder
@@ -35,7 +35,7 @@ var proxies = map[string]func(snippet string, p proxied) (config string, args []
 		return fmt.Sprintf("daemon off; error_log stderr; pid %s/nginx.pid; events {}\nhttp {\naccess_log off;\n%s%s}\n", p.dir, &temp, snippet),
 			[]string{"-p", p.dir, "-e", "stderr", "-c"}
 	},
-	"caddy": func(snippet string, p proxied) (string, []string) {
+	"caddy": func(snippet string, p proxyPaths) (string, []string) {
 		site := fmt.Sprintf("https://%s {\n    bind 127.0.0.1\n    tls %s/cert.pem %s/key.pem\n", p.listen, p.dir, p.dir)
 		snippet = strings.NewReplacer("svc.example {\n", site, "127.0.0.1:7898", p.upstream).Replace(snippet)
 		return "{\n    admin off\n    auto_https disable_redirects\n    storage file_system " + p.dir + "\n}\n" + snippet,
@@ -43,9 +43,9 @@ var proxies = map[string]func(snippet string, p proxied) (config string, args []
 	},
 }
 
-// proxied has the folder of a proxy's files, the address on which the proxy
+// proxyPaths has the folder of a proxy's files, the address on which the proxy
 // listens, and the address to which it forwards.
-type proxied struct{ dir, listen, upstream string }
+type proxyPaths struct{ dir, listen, upstream string }
 
 // snippet returns the first code block of a language in the operator's manual.
 func snippet(t *testing.T, language string) string {
@@ -67,24 +67,24 @@ func TestTheProxiesOfTheManualCarryEverything(t *testing.T) {
 	for name := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			carries(t, behind(t, name, needtest.Extra(t, name)))
+			checkProxy(t, startBehindProxy(t, name, needtest.Extra(t, name)))
 		})
 	}
 }
 
 // site is an orchestrator behind a proxy.
 type site struct {
-	*desk
+	*fixture
 	origin string // of the proxy
 	ca     string
 }
 
-// behind starts an orchestrator, and a proxy in front of it. The commands and
+// startBehindProxy starts an orchestrator, and a proxy in front of it. The commands and
 // workers of the site then connect to the proxy.
-func behind(t *testing.T, name, program string) site {
+func startBehindProxy(t *testing.T, name, program string) site {
 	t.Helper()
 	l := newLab(t.TempDir())
-	d := &desk{T: t, lab: l, env: append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)}
+	d := &fixture{T: t, lab: l, env: append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)}
 	t.Cleanup(l.close)
 	if err := l.prepare(); err != nil {
 		t.Fatal(err)
@@ -97,12 +97,12 @@ func behind(t *testing.T, name, program string) site {
 		t.Fatal(err)
 	}
 	listen := freeAddress(t)
-	config, args := proxies[name](snippet(t, name), proxied{l.dir, listen, strings.TrimPrefix(serve.url, "http://")})
+	config, args := proxies[name](snippet(t, name), proxyPaths{l.dir, listen, strings.TrimPrefix(serve.url, "http://")})
 	file := filepath.Join(l.dir, "proxy.conf")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := site{desk: d, origin: "https://" + listen, ca: filepath.Join(l.dir, "ca.pem")}
+	s := site{fixture: d, origin: "https://" + listen, ca: filepath.Join(l.dir, "ca.pem")}
 	s.startProxy(exec.Command(program, append(args, file)...))
 	d.env = append(d.env, "SVC_API_URL="+s.origin, "SSL_CERT_FILE="+s.ca)
 	return s
@@ -136,15 +136,15 @@ func (s site) startProxy(cmd *exec.Cmd) {
 			return false, fmt.Errorf("the proxy ended:\n%s", said)
 		default:
 		}
-		return s.lets("/healthz"), nil
+		return s.forwards("/healthz"), nil
 	})
 	if err != nil {
 		s.Fatalf("the proxy is not ready: %v\n%s", err, said)
 	}
 }
 
-// lets reports whether a request through the proxy succeeds.
-func (s site) lets(path string) bool {
+// forwards reports whether a request through the proxy succeeds.
+func (s site) forwards(path string) bool {
 	s.Helper()
 	res, err := s.client().Get(s.origin + path)
 	if err != nil {
@@ -171,8 +171,8 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprintf("127.0.0.1:%d", proctest.FreePort(t))
 }
 
-// carries checks each kind of connection that a proxy can break.
-func carries(t *testing.T, s site) {
+// checkProxy checks each kind of connection that a proxy can break.
+func checkProxy(t *testing.T, s site) {
 	t.Helper()
 	// A worker joins through the proxy.
 	join := s.svc("host", "create", "far")

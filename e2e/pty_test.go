@@ -79,8 +79,8 @@ func (t *terminal) sees(text string) {
 	}
 }
 
-// theEnd is written to the terminal after the last output of svc.
-const theEnd = "\x00"
+// endMark is written to the terminal after the last output of svc.
+const endMark = "\x00"
 
 // exits waits until svc has ended and its whole output was read. It returns the exit code.
 func (t *terminal) exits() int {
@@ -96,10 +96,10 @@ func (t *terminal) exits() int {
 	if err != nil {
 		t.Fatalf("it did not end: %v\n%q", err, t.shown)
 	}
-	if _, err := t.line.WriteString(theEnd); err != nil {
+	if _, err := t.line.WriteString(endMark); err != nil {
 		t.Fatal(err)
 	}
-	t.sees(theEnd)
+	t.sees(endMark)
 	return t.cmd.ProcessState.ExitCode()
 }
 

@@ -8,7 +8,7 @@ import (
 // A person replays a run that is still running. The replay stops at the last screen; the person quits.
 func TestAReplayShowsTheRunAndGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, keys := range []string{"q", "\x03"} {
 		term := atTerminal(t, d.env, 100, 30, "run", "replay", d.run)
 		term.sees("ready")

@@ -112,9 +112,9 @@ func (m *machine) types(line string) string {
 	return string(out)
 }
 
-// leaves starts a command that runs until the test ends, and waits until it is
+// startBackground starts a command that runs until the test ends, and waits until it is
 // ready.
-func (m *machine) leaves(verb, line string) *process {
+func (m *machine) startBackground(verb, line string) *process {
 	m.Helper()
 	p, err := m.lab.run(m.env(), verb, m.shell("exec env "+line))
 	if err != nil {
@@ -123,8 +123,8 @@ func (m *machine) leaves(verb, line string) *process {
 	return p
 }
 
-// brings copies svc to the machine's PATH.
-func (m *machine) brings(program string) {
+// installSvc copies svc to the machine's PATH.
+func (m *machine) installSvc(program string) {
 	m.Helper()
 	from, err := os.Open(program)
 	if err != nil {
@@ -175,8 +175,8 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.brings(program)
-	first.leaves("up", "svc up --demo")
+	first.installSvc(program)
+	first.startBackground("up", "svc up --demo")
 	if err := first.lab.running[0].end(syscall.SIGINT); err != nil {
 		t.Fatalf("svc up ended with an error: %v", err)
 	}
@@ -185,16 +185,16 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 	for _, step := range readmeSteps(t, "Add a second machine") {
 		switch {
 		case strings.HasPrefix(step, "scp bin/svc "):
-			second.brings(program)
+			second.installSvc(program)
 		case strings.HasPrefix(step, "sudo apt-get install -y tmux"):
 			second.types("tmux -V")
 		case strings.HasPrefix(step, "SVC_WORKER_TOKEN=…"):
 			if !joinAddress.MatchString(join) {
 				t.Errorf("the command to paste does not have the first machine's address: %s", join)
 			}
-			second.leaves("worker", strings.TrimSpace(join))
+			second.startBackground("worker", strings.TrimSpace(join))
 		case strings.HasPrefix(step, "svc up "):
-			first.leaves("up", step)
+			first.startBackground("up", step)
 		case strings.HasPrefix(step, "svc host create "):
 			join = first.types(step)
 		case strings.HasPrefix(step, "svc "):

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// office starts an orchestrator without a worker. It returns the environment for commands, and a function that runs
-// a command that must succeed.
-func office(t *testing.T) (env []string, svc func(args ...string) string) {
+// startServer starts an orchestrator without a worker. It returns the environment for commands, and a function that
+// runs a command that must succeed.
+func startServer(t *testing.T) (env []string, svc func(args ...string) string) {
 	t.Helper()
 	l := newLab(t.TempDir())
 	env = append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)
@@ -36,7 +36,7 @@ func office(t *testing.T) (env []string, svc func(args ...string) string) {
 
 func TestTablesOnATerminalFitTheWindowAndTellAges(t *testing.T) {
 	t.Parallel()
-	env, svc := office(t)
+	env, svc := startServer(t)
 	svc("task", "add", strings.Repeat("A very long title. ", 20))
 	term := atTerminal(t, env, 60, 20, "task", "list")
 	if code := term.exits(); code != 0 {
@@ -56,7 +56,7 @@ func TestTablesOnATerminalFitTheWindowAndTellAges(t *testing.T) {
 
 func TestColoursOnATerminalAreLeftOutWhenNobodyWantsThem(t *testing.T) {
 	t.Parallel()
-	env, svc := office(t)
+	env, svc := startServer(t)
 	svc("host", "create", "here")
 	for _, c := range []struct {
 		env    []string
@@ -79,7 +79,7 @@ func TestColoursOnATerminalAreLeftOutWhenNobodyWantsThem(t *testing.T) {
 
 func TestWhatCannotBeTakenBackIsAskedForOnATerminal(t *testing.T) {
 	t.Parallel()
-	env, svc := office(t)
+	env, svc := startServer(t)
 	svc("project", "create", "Old")
 	no := atTerminal(t, env, 100, 20, "project", "archive", "old")
 	no.sees("[y/N]")
@@ -103,7 +103,7 @@ func TestWhatCannotBeTakenBackIsAskedForOnATerminal(t *testing.T) {
 
 func TestCtrlCEndsAWaitWithItsOwnExitCode(t *testing.T) {
 	t.Parallel()
-	env, svc := office(t)
+	env, svc := startServer(t)
 	svc("task", "add", "Never", "--run", "--provider", "demo")
 	run := strings.TrimSpace(svc("run", "list", "-o", "name"))
 	term := atTerminal(t, env, 100, 20, "run", "watch", run)

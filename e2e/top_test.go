@@ -8,7 +8,7 @@ import (
 // In svc top, a person attaches to a run, returns, reads its log, stops it and quits.
 func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	term := atTerminal(t, append(d.env, "NO_COLOR=1"), 100, 20, "top")
 	for _, text := range []string{"0 need you, 1 active, 1 hosts", "> " + " " + d.run[:8], "Talk", "ready", "desk", "online", "↑↓ choose"} {
 		term.sees(text)
@@ -81,13 +81,13 @@ func TestTopShowsTheFleetAndItsKeysWork(t *testing.T) {
 	if term.isRaw() || term.modes() != term.fresh {
 		t.Error("the terminal is not as it was")
 	}
-	if shown := term.shown.String(); !strings.HasSuffix(strings.TrimRight(shown, "\r\n"+theEnd), "\x1b[?25h\x1b[?1049l") {
+	if shown := term.shown.String(); !strings.HasSuffix(strings.TrimRight(shown, "\r\n"+endMark), "\x1b[?25h\x1b[?1049l") {
 		t.Errorf("the first screen was not restored: %q", shown[max(0, len(shown)-200):])
 	}
 }
 
 // chosen returns the first 8 characters of the selected row in the last frame: the run's short id.
-func (d *desk) chosen(term *terminal) string {
+func (d *fixture) chosen(term *terminal) string {
 	d.Helper()
 	shown := term.shown.String()
 	_, row, found := cutLast(shown, "\r\n>  ")

@@ -7,7 +7,7 @@ import (
 
 func TestWatchingOnATerminalDrawsOverTheLastAnswer(t *testing.T) {
 	t.Parallel()
-	env, svc := office(t)
+	env, svc := startServer(t)
 	svc("host", "create", "first")
 	term := atTerminal(t, env, 90, 12, "host", "list", "--watch")
 	term.sees("first")

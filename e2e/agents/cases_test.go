@@ -46,12 +46,12 @@ func success(s *site) string {
 	if _, err := os.Stat(proof); err != nil {
 		s.t.Errorf("the model's command was not run: %v; the log:\n%s", err, s.log(id))
 	}
-	s.wantAsked()
+	s.wantRequest()
 	return show(r)
 }
 
-// wantAsked checks that the tool sent a request to the gateway, with the gateway's key and the run's model.
-func (s *site) wantAsked() {
+// wantRequest checks that the tool sent a request to the gateway, with the gateway's key and the run's model.
+func (s *site) wantRequest() {
 	s.t.Helper()
 	model := s.agent.model[strings.LastIndex(s.agent.model, "/")+1:]
 	asked := s.gateway.questions(func(q question) bool {
@@ -76,7 +76,7 @@ func failure(s *site) string {
 func stopped(s *site) string {
 	prompt := "Please think. {{wait: 10m}}"
 	id := s.start(s.agent.pin.tool, prompt)
-	if err := s.gateway.await(limit, holding(prompt)); err != nil {
+	if err := s.gateway.await(limit, userTextContains(prompt)); err != nil {
 		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
 	}
 	if shown := s.inProcessList(prompt); shown != s.agent.argument {
@@ -167,8 +167,8 @@ func oddPrompt(s *site) string {
 	if s.agent.composes {
 		want, told = strings.ReplaceAll(prompt, "e\u0301", "\u00e9"), "byte for byte, but for accents that the tool composes (NFC)"
 	}
-	if len(s.gateway.questions(holding(want))) == 0 {
-		for _, q := range s.gateway.questions(holding("First line")) {
+	if len(s.gateway.questions(userTextContains(want))) == 0 {
+		for _, q := range s.gateway.questions(userTextContains("First line")) {
 			s.t.Errorf("the prompt arrived as %q, want %q", q.user, want)
 		}
 		s.t.Errorf("the prompt did not arrive as it was; the log:\n%s", s.log(id))
@@ -191,7 +191,7 @@ func longPrompt(s *site) string {
 	if r.Status != svc.RunExited {
 		s.t.Errorf("the run is %s; its log:\n%s", show(r), s.log(id))
 	}
-	if len(s.gateway.questions(holding(prompt))) == 0 {
+	if len(s.gateway.questions(userTextContains(prompt))) == 0 {
 		s.t.Errorf("the prompt did not arrive as it was; the log:\n%s", s.log(id))
 	}
 	return "arrives whole, and is not in the process list"

@@ -23,10 +23,10 @@ func continued(s *site) string {
 	}
 	var told []string
 	for _, id := range entries {
-		last := s.goOn(id)
+		last := s.converse(id)
 		s.restartWorker(id)
 		early := s.stopFirst(id)
-		told = append(told, id+" goes on, also after a restart of svc or of its worker alone, and after a stop; stopped in its first turn: "+early+"; without its store: "+s.lose(last))
+		told = append(told, id+" goes on, also after a restart of svc or of its worker alone, and after a stop; stopped in its first turn: "+early+"; without its store: "+s.loseConversations(last))
 	}
 	return strings.Join(told, "; ")
 }
@@ -48,9 +48,9 @@ func (s *site) resuming() (ids []string) {
 	return ids
 }
 
-// goOn makes a conversation of four runs and returns the last. It restarts svc between the first two, and stops the
+// converse makes a conversation of four runs and returns the last. It restarts svc between the first two, and stops the
 // third while the model delays its response.
-func (s *site) goOn(provider string) svc.Run {
+func (s *site) converse(provider string) svc.Run {
 	s.t.Helper()
 	first := "Remember this word: heliotrope-" + provider
 	before := s.turn(s.start(provider, first))
@@ -61,13 +61,13 @@ func (s *site) goOn(provider string) svc.Run {
 	s.up.Start()
 	s.awaitTool()
 	second := "And which word was it, " + provider + "?"
-	r := s.turn(s.goOnWith(before, second))
+	r := s.turn(s.continueRun(before, second))
 	s.wantResumed(r, before, first, second)
 
 	thinking := "Think about it, " + provider + ". {{wait: 10m}}"
-	stopped := s.stopThinking(s.goOnWith(r, thinking), thinking)
+	stopped := s.stopThinking(s.continueRun(r, thinking), thinking)
 	last := "Now say it, " + provider + ". {{wait: 1ms}}"
-	r = s.turn(s.goOnWith(stopped, last))
+	r = s.turn(s.continueRun(stopped, last))
 	s.wantResumed(r, before, first, second, last)
 	return r
 }
@@ -76,18 +76,18 @@ func (s *site) goOn(provider string) svc.Run {
 // that worker after the first run, and again while the model delays its response in the last.
 func (s *site) restartWorker(provider string) {
 	s.t.Helper()
-	w := s.workerApart()
+	w := s.startSeparateWorker()
 	defer w.Stop() // it must not get the runs of other tests
 	first := "Remember this number: forty-two " + provider
 	before := s.turn(s.svc(append(s.startArgs(provider, first), "--host", w.Name)...))
 	s.killWorker(w)
 	second := "And which number was it, " + provider + "?"
-	r := s.turn(s.goOnWith(before, second))
+	r := s.turn(s.continueRun(before, second))
 	s.wantResumed(r, before, first, second)
 
 	thinking := "Think about the number, " + provider + ". {{wait: 10s}}"
-	id := s.goOnWith(r, thinking)
-	if err := s.gateway.await(limit, holding(thinking)); err != nil {
+	id := s.continueRun(r, thinking)
+	if err := s.gateway.await(limit, userTextContains(thinking)); err != nil {
 		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
 	}
 	s.killWorker(w)
@@ -98,18 +98,18 @@ func (s *site) restartWorker(provider string) {
 	}
 }
 
-// workerApart starts a worker in a process other than "svc up", with the same catalog, gateway and home.
-func (s *site) workerApart() *proctest.Worker {
+// startSeparateWorker starts a worker in a process other than "svc up", with the same catalog, gateway and home.
+func (s *site) startSeparateWorker() *proctest.Worker {
 	s.t.Helper()
 	if s.apart == nil {
-		s.apart = s.newWorkerApart()
+		s.apart = s.newSeparateWorker()
 	}
 	s.apart.Start()
 	s.awaitToolOn(s.apart.Name)
 	return s.apart
 }
 
-func (s *site) newWorkerApart() *proctest.Worker {
+func (s *site) newSeparateWorker() *proctest.Worker {
 	s.t.Helper()
 	w := proctest.NewWorker(s.up, proctest.WorkerOptions{Name: "apart", Config: s.workerConfig()})
 	catalog, err := os.ReadFile(filepath.Join(s.up.Dir, "providers.toml"))
@@ -132,7 +132,7 @@ func (s *site) killWorker(w *proctest.Worker) {
 // stopThinking stops a run while the gateway delays the response to a prompt.
 func (s *site) stopThinking(id, prompt string) svc.Run {
 	s.t.Helper()
-	if err := s.gateway.await(limit, holding(prompt)); err != nil {
+	if err := s.gateway.await(limit, userTextContains(prompt)); err != nil {
 		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
 	}
 	s.svc("run", "stop", id)
@@ -147,7 +147,7 @@ func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
 		s.t.Errorf("%s: the continuing run is %s with the conversation %+v, the first had %+v; its log:\n%s", r.Provider, show(r), c, before.Conversation, s.log(r.ID))
 	}
 	all := func(q question) bool {
-		return !slices.ContainsFunc(prompts, func(prompt string) bool { return !holding(prompt)(q) })
+		return !slices.ContainsFunc(prompts, func(prompt string) bool { return !userTextContains(prompt)(q) })
 	}
 	if len(s.gateway.questions(all)) == 0 {
 		s.t.Errorf("%s: no request to the model has all of %q; the log:\n%s", r.Provider, prompts, s.log(r.ID))
@@ -172,7 +172,7 @@ func (s *site) stopFirst(provider string) string {
 	}
 	r := s.turn(id)
 	if r.Status == svc.RunFailed {
-		if n := len(s.gateway.questions(holding(next))); n > 0 && r.Error == nil {
+		if n := len(s.gateway.questions(userTextContains(next))); n > 0 && r.Error == nil {
 			s.t.Errorf("%s: the model was asked %d times in another conversation", provider, n)
 		}
 		return "the tool has kept nothing, " + show(r)
@@ -181,8 +181,9 @@ func (s *site) stopFirst(provider string) string {
 	return "goes on"
 }
 
-// lose removes the tool's stored conversations. It returns the result of a run that then tries to continue one.
-func (s *site) lose(before svc.Run) string {
+// loseConversations removes the tool's stored conversations. It returns the result of a run that then tries to continue
+// one.
+func (s *site) loseConversations(before svc.Run) string {
 	s.t.Helper()
 	store := s.lab.Path(filepath.FromSlash(s.agent.store))
 	if entries, err := os.ReadDir(store); err != nil || len(entries) == 0 {
@@ -192,11 +193,11 @@ func (s *site) lose(before svc.Run) string {
 		s.t.Fatal(err)
 	}
 	prompt := "Is anybody there, " + before.Provider + "?"
-	r := s.turn(s.goOnWith(before, prompt))
+	r := s.turn(s.continueRun(before, prompt))
 	if show(r) != s.agent.lost || r.Conversation == nil || r.Conversation.Resumed != svc.ResumedUnknown {
 		s.t.Errorf("%s: without its conversation the run is %s, want %s, %+v; its log:\n%s", before.Provider, show(r), s.agent.lost, r.Conversation, s.log(r.ID))
 	}
-	if n := len(s.gateway.questions(holding(prompt))); n > 0 {
+	if n := len(s.gateway.questions(userTextContains(prompt))); n > 0 {
 		s.t.Errorf("%s: the model was asked %d times in another conversation", before.Provider, n)
 	}
 	return show(r)
@@ -204,8 +205,8 @@ func (s *site) lose(before svc.Run) string {
 
 func interactive(provider string) bool { return strings.HasSuffix(provider, "-tui") }
 
-// goOnWith starts a run that continues another one, with "svc run continue", and returns its id.
-func (s *site) goOnWith(before svc.Run, prompt string) string {
+// continueRun starts a run that continues another one, with "svc run continue", and returns its id.
+func (s *site) continueRun(before svc.Run, prompt string) string {
 	s.t.Helper()
 	return s.svc("run", "continue", before.ID, prompt, "-o", "name")
 }

@@ -42,7 +42,7 @@ func (s *site) copying(kind svc.Isolation) (task string) {
 	s.t.Helper()
 	repo := s.lab.Path("repo", "README.md")
 	s.lab.Write(repo, "A repository.\n")
-	s.lab.Write(s.lab.Path("repo", "seek"), seek)
+	s.lab.Write(s.lab.Path("repo", "seek"), searchScript)
 	repo = filepath.Dir(repo)
 	if _, err := os.Stat(filepath.Join(repo, ".git")); err != nil {
 		s.git(repo, "init", "--quiet", "--initial-branch=main")
@@ -66,7 +66,7 @@ func (s *site) copying(kind svc.Isolation) (task string) {
 func (s *site) git(dir string, args ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "git", args...)
-	cmd.Dir, cmd.Env = dir, s.person()
+	cmd.Dir, cmd.Env = dir, s.userEnv()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -119,7 +119,7 @@ func (s *site) has(entry string) bool {
 // it asked for trust.
 func (s *site) interactiveCopies(entry string) string {
 	s.t.Helper()
-	predicted := s.predicted(entry)
+	predicted := s.predictsTrust(entry)
 	var asked [2]bool
 	var silent bool
 	for i := range asked {
@@ -145,8 +145,8 @@ func (s *site) interactiveCopies(entry string) string {
 	return told
 }
 
-// predicted reports whether the doctor predicts that an entry asks for trust.
-func (s *site) predicted(entry string) bool {
+// predictsTrust reports whether the doctor predicts that an entry asks for trust.
+func (s *site) predictsTrust(entry string) bool {
 	s.t.Helper()
 	var found []struct {
 		Provider  string `json:"provider"`
@@ -174,7 +174,7 @@ func (s *site) predicted(entry string) bool {
 func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bool) {
 	s.t.Helper()
 	id := s.start(entry, prompt)
-	reached := func() bool { return len(s.gateway.questions(holding(prompt))) > 0 }
+	reached := func() bool { return len(s.gateway.questions(userTextContains(prompt))) > 0 }
 	if mayAsk {
 		s.awaitRun(id, "it asks for trust or begins", func(r svc.Run) bool {
 			askedTrust = !reached() && strings.Contains(strings.ToLower(s.log(id)), "trust")
@@ -186,7 +186,7 @@ func (s *site) openCopy(entry, prompt string, mayAsk bool) (askedTrust, hooks bo
 	}
 	over := func(r svc.Run) bool {
 		hooks = hooks || r.NeedsInput || r.Result != nil
-		return s.told(prompt) || !r.Status.Active()
+		return s.hasResult(prompt) || !r.Status.Active()
 	}
 	if !askedTrust { // the hook reports the question; after trust was given in this session it may report nothing
 		s.awaitRun(id, "it asks whether it may, or has done it", func(r svc.Run) bool { return over(r) || r.NeedsInput })
@@ -206,13 +206,13 @@ func (s *site) turnOver(prompt string) func(svc.Run) bool {
 		if s.agent.hook {
 			return r.Result != nil || !r.Status.Active()
 		}
-		return s.told(prompt) || !r.Status.Active()
+		return s.hasResult(prompt) || !r.Status.Active()
 	}
 }
 
-// told reports whether the model has received the result of a prompt's command.
-func (s *site) told(prompt string) bool {
-	return len(s.gateway.questions(func(q question) bool { return holding(prompt)(q) && q.answered })) > 0
+// hasResult reports whether the model has received the result of a prompt's command.
+func (s *site) hasResult(prompt string) bool {
+	return len(s.gateway.questions(func(q question) bool { return userTextContains(prompt)(q) && q.answered })) > 0
 }
 
 // pressUntil presses keys every 10 s until a condition is true: a dialog may be visible before it accepts keys.

@@ -124,7 +124,7 @@ func TestTheGatewayAnswersAsThePromptWantsItInEveryProtocol(t *testing.T) {
 					t.Errorf("%s, %s: the stream does not end with %s:\n%s", v.protocol, tt.prompt, v.end, text)
 				}
 			}
-			kept := g.questions(holding("hello"))
+			kept := g.questions(userTextContains("hello"))
 			if len(kept) != 1 || kept[0].protocol != v.protocol || kept[0].key != "k" || kept[0].model != "m" || kept[0].stream != stream {
 				t.Errorf("%s, stream %v: the stored requests are %+v", v.protocol, stream, kept)
 			}
@@ -142,7 +142,7 @@ func TestTheGatewayLetsGoOfAToolThatGoesAway(t *testing.T) {
 			_, _, err := v.ask(ctx, g, "{{wait: 1h}}", true, false)
 			gone <- err
 		}()
-		if err := g.await(30*time.Second, holding("{{wait")); err != nil {
+		if err := g.await(30*time.Second, userTextContains("{{wait")); err != nil {
 			t.Fatal(err)
 		}
 		leave()

@@ -104,7 +104,7 @@ func shellCall(schema object, command, prompt string) object {
 	}
 	for _, required := range list(schema["required"]) {
 		if _, set := args[text(required)]; !set {
-			args[text(required)] = smallest(fields(properties[text(required)]))
+			args[text(required)] = smallestValue(fields(properties[text(required)]))
 		}
 	}
 	if _, ok := properties["sandbox_permissions"]; ok && strings.Contains(prompt, "outside the sandbox") {
@@ -113,21 +113,21 @@ func shellCall(schema object, command, prompt string) object {
 	return args
 }
 
-// smallest returns the simplest value that a JSON schema allows.
-func smallest(schema object) any {
+// smallestValue returns the simplest value that a JSON schema allows.
+func smallestValue(schema object) any {
 	if options := list(schema["enum"]); len(options) > 0 {
 		return options[0]
 	}
 	for _, choice := range []string{"anyOf", "oneOf"} {
 		if options := list(schema[choice]); len(options) > 0 {
-			return smallest(fields(options[0]))
+			return smallestValue(fields(options[0]))
 		}
 	}
 	switch kind := strings.ToLower(text(schema["type"])); {
 	case kind == "object", kind == "" && schema["properties"] != nil:
 		out := object{}
 		for _, name := range list(schema["required"]) {
-			out[text(name)] = smallest(fields(fields(schema["properties"])[text(name)]))
+			out[text(name)] = smallestValue(fields(fields(schema["properties"])[text(name)]))
 		}
 		return out
 	case kind == "array":

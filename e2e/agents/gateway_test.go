@@ -150,7 +150,7 @@ func (g *gateway) turn(w http.ResponseWriter, r *http.Request, p protocol, body 
 // so), the response is the smallest value that matches it.
 func reply(q question, prompt string) answer {
 	if q.schema != nil {
-		text, err := json.Marshal(smallest(q.schema))
+		text, err := json.Marshal(smallestValue(q.schema))
 		if err != nil {
 			panic(err) // it was made from JSON
 		}
@@ -218,8 +218,8 @@ func (g *gateway) await(limit time.Duration, pass func(question) bool) error {
 	}
 }
 
-// holding returns a filter for questions whose user texts contain a text.
-func holding(text string) func(question) bool {
+// userTextContains returns a filter for questions whose user texts contain a text.
+func userTextContains(text string) func(question) bool {
 	return func(q question) bool {
 		return slices.ContainsFunc(q.user, func(part string) bool { return strings.Contains(part, text) })
 	}

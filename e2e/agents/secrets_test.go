@@ -15,10 +15,10 @@ import (
 // contained reports whether sessions are contained in this run of the tests.
 func contained() bool { return os.Getenv("SVC_TEST_CONTAIN") == "bwrap" }
 
-// seek is a script that writes everything that an agent can read into one file: environments and arguments of
+// searchScript is a script that writes everything that an agent can read into one file: environments and arguments of
 // processes, the files in its home, in the working copy and in the folders for sockets, and the tmux sessions of each
 // socket that it finds.
-const seek = `#!/bin/sh
+const searchScript = `#!/bin/sh
 exec >"$1" 2>/dev/null
 env
 cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'
@@ -28,21 +28,21 @@ find "$HOME" /run /tmp -xdev -type s | while read -r socket; do tmux -S "$socket
 exit 0
 `
 
-// noSecrets runs seek in a contained session while another run (the neighbour) is active. The search must find neither
-// secrets of svc nor data of the neighbour's run. The same search outside of a container must find all of them, which
-// proves that it works.
+// noSecrets runs searchScript in a contained session while another run (the neighbour) is active. The search must find
+// neither secrets of svc nor data of the neighbour's run. The same search outside of a container must find all of them,
+// which proves that it works.
 func noSecrets(s *site) string {
 	defer func(task string) { s.task = task }(s.task)
 	s.task = s.copying(svc.IsolationClone)
 	thinking := "Please think beside it. {{wait: 10m}}"
 	neighbour := s.start(s.agent.pin.tool, thinking)
-	if err := s.gateway.await(limit, holding(thinking)); err != nil {
+	if err := s.gateway.await(limit, userTextContains(thinking)); err != nil {
 		s.t.Fatalf("%v; the log:\n%s", err, s.log(neighbour))
 	}
 	secrets := s.secrets(neighbour)
 	outside := s.lab.Path("outside", "loot")
 	cmd := exec.CommandContext(s.t.Context(), "/bin/sh", s.lab.Path("repo", "seek"), outside)
-	cmd.Dir, cmd.Env = s.work, s.person()
+	cmd.Dir, cmd.Env = s.work, s.userEnv()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("the search outside: %v\n%s", err, out)
 	}

@@ -151,8 +151,8 @@ func (s *site) svc(args ...string) string {
 // try is svc for a command that may fail. The error contains its output.
 func (s *site) try(args ...string) (string, error) { return s.tryIn("", args...) }
 
-// person returns the environment of a person's shell.
-func (s *site) person() []string {
+// userEnv returns the environment of a person's shell.
+func (s *site) userEnv() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.lab.Dir, "SVC_DATA_DIR=" + s.up.Dir, "SVC_API_URL=" + s.up.URL}
 }
 
@@ -161,7 +161,7 @@ func (s *site) tryIn(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, proctest.Binary(s.t), args...)
-	cmd.Dir, cmd.Env = dir, s.person()
+	cmd.Dir, cmd.Env = dir, s.userEnv()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -71,7 +71,7 @@ func (s *site) attach(at *proctest.Orchestrator, runID string) *terminal {
 // attachAs attaches to the terminal with a new token of the given name. The client receives lists of watchers.
 func (s *site) attachAs(at *proctest.Orchestrator, name string, role svc.Role, runID string) *terminal {
 	s.t.Helper()
-	conn, err := s.named(at, name, role).AttachListing(s.t.Context(), runID)
+	conn, err := s.clientAs(at, name, role).AttachListing(s.t.Context(), runID)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func (s *site) attachAs(at *proctest.Orchestrator, name string, role svc.Role, r
 	return &terminal{t: s.t, conn: conn}
 }
 
-// named returns a client of an orchestrator with a new token of the given name.
-func (s *site) named(at *proctest.Orchestrator, name string, role svc.Role) *api.Client {
+// clientAs returns a client of an orchestrator with a new token of the given name.
+func (s *site) clientAs(at *proctest.Orchestrator, name string, role svc.Role) *api.Client {
 	s.t.Helper()
 	token, err := s.client.CreateToken(s.t.Context(), api.CreateToken{Name: name, Role: role})
 	if err != nil {

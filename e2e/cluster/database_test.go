@@ -126,7 +126,7 @@ func (s *site) withoutDatabase(db *pgtest.Cluster, mark string, begin, end func(
 	proctest.Eventually(s.t, proctest.Patience, "the database answers", func() bool { return db.Answers(s.t.Context()) })
 	back := time.Now()
 	s.create(mark+" first", func(ctx context.Context) (string, error) { return s.item(ctx, s.client, mark+" first", nil) })
-	s.took("the first write after the database is back", time.Since(back), 3*time.Second)
+	s.logDuration("the first write after the database is back", time.Since(back), 3*time.Second)
 	s.awaitAllReady()
 	during := s.run(mark+" during", "echo during")
 	s.awaitEnd(during)

@@ -38,19 +38,19 @@ func rounds() int {
 // talker is a run's script that prints for a while and then waits for a line.
 const talker = `i=0; while [ $i -lt 15 ]; do echo line $i; i=$((i+1)); sleep 0.1; done; read -r line; echo got $line`
 
-// suffer causes failures one after the other. Before each, pick chooses the orchestrator that fails.
-func suffer(t *testing.T, s *site, pick func() *proctest.Orchestrator, failures ...failure) {
+// causeFailures causes failures one after the other. Before each, pick chooses the orchestrator that fails.
+func causeFailures(t *testing.T, s *site, pick func() *proctest.Orchestrator, failures ...failure) {
 	t.Helper()
 	for round := range rounds() {
 		for _, f := range failures {
-			if !s.in(t, fmt.Sprintf("%s/%d", f.name, round+1), func() { s.suffer(f, pick(), fmt.Sprintf("%s %d", f.name, round+1)) }) {
+			if !s.in(t, fmt.Sprintf("%s/%d", f.name, round+1), func() { s.causeFailure(f, pick(), fmt.Sprintf("%s %d", f.name, round+1)) }) {
 				return // after a failed check the state of the site is unknown
 			}
 		}
 	}
 }
 
-func (s *site) suffer(f failure, o *proctest.Orchestrator, mark string) {
+func (s *site) causeFailure(f failure, o *proctest.Orchestrator, mark string) {
 	s.t.Helper()
 	before := s.run(mark+" before", talker)
 	s.await(before, svc.TopicRunStarted)
@@ -59,7 +59,7 @@ func (s *site) suffer(f failure, o *proctest.Orchestrator, mark string) {
 	began := time.Now()
 	f.begin(s, o)
 	during := s.run(mark+" during", "echo during")
-	s.took("a run starts after", s.await(during, svc.TopicRunStarted).Came.Sub(began), f.pause)
+	s.logDuration("a run starts after", s.await(during, svc.TopicRunStarted).Came.Sub(began), f.pause)
 	s.awaitEnd(during)
 	if f.meanwhile != nil {
 		f.meanwhile(s, o)
@@ -95,7 +95,7 @@ func wakeLate(s *site, o *proctest.Orchestrator) {
 		s.note(mark, "")
 		waiting.Go(func() {
 			item, err := s.item(s.t.Context(), o.Client(), mark, sent[i])
-			if err != nil && !passing(err) {
+			if err != nil && !transient(err) {
 				s.t.Errorf("%s: the orchestrator that was frozen answered with %v", mark, err)
 			}
 			late[i] = item
@@ -135,7 +135,7 @@ func cutDatabase(mode pgtest.Mode) func(*site, *proctest.Orchestrator) {
 		if mode == pgtest.Refuses {
 			link.Cut()
 		}
-		s.took("not ready after", s.awaitState(o, http.StatusServiceUnavailable), 5*time.Second)
+		s.logDuration("not ready after", s.awaitState(o, http.StatusServiceUnavailable), 5*time.Second)
 	}
 }
 
@@ -144,19 +144,19 @@ func restoreDatabase(s *site, o *proctest.Orchestrator) {
 	s.links[s.index(o)].Cut()
 }
 
-// saysUnavailable checks that an orchestrator without the database answers with "unavailable".
-func saysUnavailable(s *site, o *proctest.Orchestrator) {
+// wantUnavailable checks that an orchestrator without the database answers with "unavailable".
+func wantUnavailable(s *site, o *proctest.Orchestrator) {
 	s.t.Helper()
 	if status, code := ask(o, "/api/v1/projects"); status != http.StatusServiceUnavailable || code != svc.CodeUnavailable {
 		s.t.Errorf("%s answers %d %s without the database", o.Name(), status, code)
 	}
 }
 
-func loseWorkers(silently bool) func(*site, *proctest.Orchestrator) {
+func disconnectWorkers(silently bool) func(*site, *proctest.Orchestrator) {
 	return func(s *site, o *proctest.Orchestrator) { s.m.Separate(o, silently) }
 }
 
-func findWorkers(s *site, o *proctest.Orchestrator) { s.m.Rejoin(o) }
+func reconnectWorkers(s *site, o *proctest.Orchestrator) { s.m.Rejoin(o) }
 
 func cutPeers(s *site, o *proctest.Orchestrator) {
 	s.m.Peers[s.index(o)].Set(proctest.Weather{Refuse: true})
@@ -165,9 +165,9 @@ func cutPeers(s *site, o *proctest.Orchestrator) {
 
 func restorePeers(s *site, o *proctest.Orchestrator) { s.m.Peers[s.index(o)].Set(proctest.Weather{}) }
 
-// sayUnreachable checks the other orchestrators while they cannot reach the leader, although the leader works: they
+// wantUnreachable checks the other orchestrators while they cannot reach the leader, although the leader works: they
 // serve records from the database, and answer requests for live data with "replica_unreachable".
-func sayUnreachable(s *site, leader *proctest.Orchestrator) {
+func wantUnreachable(s *site, leader *proctest.Orchestrator) {
 	s.t.Helper()
 	var others []*proctest.Orchestrator
 	for _, o := range s.m.All {
@@ -207,7 +207,7 @@ func drain(s *site, o *proctest.Orchestrator) {
 	if err := o.Wait(proctest.Patience); err != nil {
 		s.t.Errorf("%s ended with %v", o.Name(), err)
 	}
-	s.took("drained", time.Since(began), 45*time.Second)
+	s.logDuration("drained", time.Since(began), 45*time.Second)
 }
 
 // wantOther fails when an orchestrator still leads.
@@ -221,22 +221,22 @@ func wantOther(s *site, o *proctest.Orchestrator) {
 func TestFailuresOfTheLeader(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 3, pgtest.Start(t))
-	without := func(s *site, o *proctest.Orchestrator) { saysUnavailable(s, o); wantOther(s, o) }
+	without := func(s *site, o *proctest.Orchestrator) { wantUnavailable(s, o); wantOther(s, o) }
 	failures := []failure{
 		{name: "killed", begin: kill, meanwhile: wantOther, end: start, pause: 8 * time.Second},
 		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 15 * time.Second}, // the worker may be connected to it, and reconnects only after a missing response
 		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: restoreDatabase, pause: 12 * time.Second},
-		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: restorePeers, pause: 6 * time.Second},
+		{name: "without its peers", begin: cutPeers, meanwhile: wantUnreachable, end: restorePeers, pause: 6 * time.Second},
 		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 12 * time.Second}, // includes the drain itself, which waits for balancers, before the run is created
 	}
 	if proctest.Long() {
 		failures = append(failures,
 			failure{name: "stopped", begin: stop, meanwhile: wantOther, end: start, pause: 6 * time.Second},
-			failure{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
+			failure{name: "without its workers", begin: disconnectWorkers(false), end: reconnectWorkers, pause: 15 * time.Second},
 			failure{name: "silently without the database", begin: cutDatabase(pgtest.Swallows), meanwhile: without, end: restoreDatabase, pause: 15 * time.Second},
-			failure{name: "silently without its workers", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
+			failure{name: "silently without its workers", begin: disconnectWorkers(true), end: reconnectWorkers, pause: 20 * time.Second})
 	}
-	suffer(t, s, s.m.Leader, failures...)
+	causeFailures(t, s, s.m.Leader, failures...)
 }
 
 func TestFailuresOfAFollower(t *testing.T) {
@@ -245,15 +245,15 @@ func TestFailuresOfAFollower(t *testing.T) {
 	failures := []failure{
 		{name: "killed", begin: kill, end: start, pause: 10 * time.Second},
 		{name: "frozen", begin: freeze, end: wakeLate, pause: 15 * time.Second},
-		{name: "silently without the database", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: restoreDatabase, pause: 15 * time.Second},
-		{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
+		{name: "silently without the database", begin: cutDatabase(pgtest.Swallows), meanwhile: wantUnavailable, end: restoreDatabase, pause: 15 * time.Second},
+		{name: "without its workers", begin: disconnectWorkers(false), end: reconnectWorkers, pause: 15 * time.Second},
 		{name: "drained", strict: true, begin: drain, end: start, pause: 12 * time.Second},
 	}
 	if proctest.Long() {
 		failures = append(failures,
 			failure{name: "stopped", begin: stop, end: start, pause: 6 * time.Second},
-			failure{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: saysUnavailable, end: restoreDatabase, pause: 12 * time.Second},
-			failure{name: "silently without its workers", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
+			failure{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: wantUnavailable, end: restoreDatabase, pause: 12 * time.Second},
+			failure{name: "silently without its workers", begin: disconnectWorkers(true), end: reconnectWorkers, pause: 20 * time.Second})
 	}
-	suffer(t, s, s.m.Follower, failures...)
+	causeFailures(t, s, s.m.Follower, failures...)
 }

@@ -55,11 +55,11 @@ func (s *site) change(mark string) (land, wantOnce func()) {
 	})
 	land = func() {
 		c := &caller{limit: 10 * time.Second, fails: func(what string, err error) {
-			if !passing(err) && svc.CodeOf(err) != svc.CodeHostNotConnected {
+			if !transient(err) && svc.CodeOf(err) != svc.CodeHostNotConnected {
 				t.Errorf("%s failed: %v", what, err)
 			}
 		}}
-		c.insist("landing "+mark, func(ctx context.Context) error {
+		c.retry("landing "+mark, func(ctx context.Context) error {
 			_, err := s.client.LandWorkspace(api.WithIdempotencyKey(ctx, "land "+mark), w.ID, api.LandWorkspace{Checkpoint: w.Checkpoint, How: string(svc.LandSquash)})
 			return err
 		})

@@ -18,8 +18,8 @@ import (
 	"svc/internal/proctest"
 )
 
-// passing reports whether an error is transient, so that the same request may succeed soon.
-func passing(err error) bool {
+// transient reports whether an error is transient, so that the same request may succeed soon.
+func transient(err error) bool {
 	switch svc.CodeOf(err) {
 	case svc.CodeUnavailable, svc.CodeReplicaUnreachable:
 		return true
@@ -50,7 +50,7 @@ func (s *site) load(name string, strict bool) (stop func()) {
 		c := &caller{s: s, url: s.m.Front.URL, name: fmt.Sprintf("%s-%d", name, i), limit: 5 * time.Second,
 			http: &http.Client{Transport: &http.Transport{DisableKeepAlives: !alive}}}
 		c.fails = func(what string, err error) {
-			if strict || !passing(err) {
+			if strict || !transient(err) {
 				t.Errorf("%s failed: %v", what, err)
 			}
 		}
@@ -76,12 +76,12 @@ func (c *caller) work(ctx context.Context) (answered int64) {
 		title := fmt.Sprintf("%s-%d", c.name, n)
 		c.s.note(title, "")
 		var item svc.WorkItem
-		c.insist("creation of "+title, func(ctx context.Context) error {
+		c.retry("creation of "+title, func(ctx context.Context) error {
 			return c.call(ctx, http.MethodPost, "/work-items", title, api.CreateWorkItem{ProjectID: c.s.project, Kind: svc.KindTask, Title: title}, &item)
 		})
 		c.s.note(title, item.ID)
 		var read svc.WorkItem
-		c.insist("reading of "+title, func(ctx context.Context) error {
+		c.retry("reading of "+title, func(ctx context.Context) error {
 			return c.call(ctx, http.MethodGet, "/work-items/"+item.ID, "", nil, &read)
 		})
 		if read.Title != title {
@@ -93,8 +93,8 @@ func (c *caller) work(ctx context.Context) (answered int64) {
 	return answered
 }
 
-// insist repeats a request until it succeeds, for at most proctest.Patience. It passes each error to fails.
-func (c *caller) insist(what string, try func(context.Context) error) {
+// retry repeats a request until it succeeds, for at most proctest.Patience. It passes each error to fails.
+func (c *caller) retry(what string, try func(context.Context) error) {
 	for deadline := time.Now().Add(proctest.Patience); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), c.limit)
 		err := try(ctx)

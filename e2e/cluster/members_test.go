@@ -35,7 +35,7 @@ func TestAnyOrchestratorAnswersForAll(t *testing.T) {
 	s.in(t, "figures", s.ownFigures)
 	s.in(t, "keys", s.sameKeys)
 	s.in(t, "attach", s.attachments)
-	s.in(t, "joiners", s.joiners)
+	s.in(t, "joiners", s.refusedJoins)
 	s.notified(t, k)
 	s.needs(t)
 }
@@ -140,9 +140,9 @@ func (s *site) sameKeys() {
 	}
 }
 
-// joiners starts orchestrators that must be refused: three with a different secret each, and one without a cluster
+// refusedJoins starts orchestrators that must be refused: three with a different secret each, and one without a cluster
 // address.
-func (s *site) joiners() {
+func (s *site) refusedJoins() {
 	t := s.t
 	joiners := map[string]*proctest.Orchestrator{
 		"SVC_SIGNING_KEY":  s.m.Joiner("otherkey", s.dsn, "SVC_SIGNING_KEY="+strings.Repeat("0f", 32)),
@@ -203,7 +203,7 @@ func (s *site) watchers(id string) {
 	ann := s.attachAs(leader, "list-ann", svc.RoleOperator, id)
 	ann.awaitList("owner* list-ann!")
 	ben := s.attachAs(follower, "list-ben", svc.RoleViewer, id)
-	screen, err := s.named(follower, "list-carl", svc.RoleViewer).WatchPane(s.t.Context(), id)
+	screen, err := s.clientAs(follower, "list-carl", svc.RoleViewer).WatchPane(s.t.Context(), id)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (s *site) needs(t *testing.T) {
 	for round := range rounds() {
 		for _, f := range failures {
 			mark := fmt.Sprintf("needs/%s/%d", f.name, round+1)
-			if !s.in(t, mark, func() { s.metWhile(f, mark) }) {
+			if !s.in(t, mark, func() { s.finishNeedsDuring(f, mark) }) {
 				return
 			}
 		}
@@ -37,9 +37,9 @@ type waiter struct {
 	needs     []string
 }
 
-// metWhile marks one item as done through each orchestrator. For each item one run needs only this item, and one more
-// run needs all of them.
-func (s *site) metWhile(f failure, mark string) {
+// finishNeedsDuring marks one item as done through each orchestrator. For each item one run needs only this item, and
+// one more run needs all of them.
+func (s *site) finishNeedsDuring(f failure, mark string) {
 	s.t.Helper()
 	land, wantLandedOnce := s.change(mark)
 	leader := s.m.Leader()
@@ -67,7 +67,7 @@ func (s *site) metWhile(f failure, mark string) {
 	for _, w := range waiters {
 		s.awaitEnd(w.run)
 	}
-	s.took("all waiting runs have ended after", time.Since(met), 15*time.Second)
+	s.logDuration("all waiting runs have ended after", time.Since(met), 15*time.Second)
 	f.end(s, leader)
 	landed.Wait()
 	s.awaitAllReady()
@@ -97,11 +97,11 @@ func (s *site) newWaiter(mark string, needs ...string) waiter {
 func (s *site) finish(by *api.Client, item string) {
 	t := s.t
 	c := &caller{limit: 10 * time.Second, fails: func(what string, err error) {
-		if !passing(err) {
+		if !transient(err) {
 			t.Errorf("%s failed: %v", what, err)
 		}
 	}}
-	c.insist("finishing item "+item, func(ctx context.Context) error {
+	c.retry("finishing item "+item, func(ctx context.Context) error {
 		_, err := by.UpdateWorkItem(api.WithIdempotencyKey(ctx, "finish "+item), item, api.PatchWorkItem{Status: api.Some(svc.ItemDone)})
 		by = s.client
 		return err

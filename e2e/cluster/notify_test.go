@@ -19,11 +19,11 @@ type sink struct {
 
 	mu   sync.Mutex // guards the rest
 	held chan struct{}
-	got  []told
+	got  []notification
 }
 
-// told is a received notification.
-type told struct {
+// notification is a received notification.
+type notification struct {
 	ID    string `json:"id"`
 	Kind  string `json:"kind"`
 	Key   string `json:"key"`
@@ -35,7 +35,7 @@ func newSink(t *testing.T) *sink {
 	t.Helper()
 	k := &sink{}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var n told
+		var n notification
 		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
 			return // the sender was killed meanwhile
 		}
@@ -60,7 +60,7 @@ func (k *sink) config() string {
 	return fmt.Sprintf("[[notify]]\nname = \"hook\"\nkind = \"webhook\"\nurl = %q\non = [\"needs_input\"]\n", k.url)
 }
 
-func (k *sink) note(n told) (held chan struct{}) {
+func (k *sink) note(n notification) (held chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.got = append(k.got, n)
@@ -83,7 +83,7 @@ func (k *sink) hold() (release func()) {
 }
 
 // last returns the number of received notifications, and the newest.
-func (k *sink) last() (n int, newest told) {
+func (k *sink) last() (n int, newest notification) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if n = len(k.got); n > 0 {
@@ -143,7 +143,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	release := k.hold()
 	defer release()
 	runs := []string{s.run(mark+" first", asker), s.run(mark+" second", asker)}
-	var held told
+	var held notification
 	proctest.Eventually(s.t, proctest.Patience, "the sink has received one question, and the other is in the outbox", func() bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
@@ -160,7 +160,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	proctest.Eventually(s.t, proctest.Patience, "all questions are sent, and the interrupted try is repeated", func() bool {
 		return k.entries(s.t) >= *asked && k.times(held.ID) > 1
 	})
-	s.took("all questions are sent after", time.Since(lost), 12*time.Second+30*time.Second) // a digest is sent only some time after the one before
+	s.logDuration("all questions are sent after", time.Since(lost), 12*time.Second+30*time.Second) // a digest is sent only some time after the one before
 	wantOther(s, leader)
 	end(s, leader)
 	for i, id := range runs {

@@ -100,7 +100,7 @@ func (s *site) create(mark string, ask func(context.Context) (id string, err err
 		ctx, cancel := context.WithTimeout(api.WithIdempotencyKey(s.t.Context(), mark), 10*time.Second)
 		defer cancel()
 		var err error
-		if id, err = ask(ctx); err != nil && !passing(err) {
+		if id, err = ask(ctx); err != nil && !transient(err) {
 			s.t.Errorf("%s is answered with %v", mark, err)
 		}
 		return err == nil
@@ -182,7 +182,7 @@ func (s *site) answer(mark, runID, line string) {
 		ctx, cancel := context.WithTimeout(api.WithIdempotencyKey(s.t.Context(), mark), 10*time.Second)
 		defer cancel()
 		err := s.client.SendKeys(ctx, runID, []string{"text:" + line, "Enter"})
-		later := passing(err) || svc.CodeOf(err) == svc.CodeHostNotConnected || svc.CodeOf(err) == svc.CodeOutcomeUnknown // the outcome is stored under the key, and a repetition returns it
+		later := transient(err) || svc.CodeOf(err) == svc.CodeHostNotConnected || svc.CodeOf(err) == svc.CodeOutcomeUnknown // the outcome is stored under the key, and a repetition returns it
 		if err != nil && !later {
 			s.t.Errorf("keys are answered with %v", err)
 		}
@@ -242,8 +242,8 @@ func (s *site) awaitAnswers(path string, want int, code svc.Code, all ...*procte
 	})
 }
 
-// took logs a duration. In the long form of the tests it fails if the duration is longer than the limit.
-func (s *site) took(what string, d, limit time.Duration) {
+// logDuration logs a duration. In the long form of the tests it fails if the duration is longer than the limit.
+func (s *site) logDuration(what string, d, limit time.Duration) {
 	s.t.Helper()
 	s.t.Logf("%s: %v (promised: %v)", what, d.Round(10*time.Millisecond), limit)
 	if proctest.Long() && d > limit {

@@ -9,8 +9,9 @@ import (
 	"svc/internal/proctest"
 )
 
-// unheard starts a run on a host whose frames to the orchestrator are lost, so that the dispatch is not acknowledged.
-func unheard(t *testing.T, s *site, policy svc.RestartPolicy) (svc.Run, *proctest.Proxy, *proctest.Worker) {
+// startUnacknowledged starts a run on a host whose frames to the orchestrator are lost, so that the dispatch is not
+// acknowledged.
+func startUnacknowledged(t *testing.T, s *site, policy svc.RestartPolicy) (svc.Run, *proctest.Proxy, *proctest.Worker) {
 	t.Helper()
 	proxy := proctest.NewProxy(s.o)
 	w := s.worker(proctest.WorkerOptions{Name: "one", Server: proxy.URL})
@@ -24,7 +25,7 @@ func unheard(t *testing.T, s *site, policy svc.RestartPolicy) (svc.Run, *proctes
 func TestALostAcknowledgementGivesTheAttemptToNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{OfflineAfter: "3s", Config: "[runs]\nack_timeout = \"500ms\"\n"})
-	r, proxy, w := unheard(t, s, svc.RestartNever)
+	r, proxy, w := startUnacknowledged(t, s, svc.RestartNever)
 	s.worker(proctest.WorkerOptions{Name: "two"})
 	w.AwaitStatus(svc.HostOffline)
 	if got := s.get(r.ID); got.Status != svc.RunSpawning || *got.HostID != w.HostID {
@@ -42,7 +43,7 @@ func TestALostAcknowledgementGivesTheAttemptToNobodyElse(t *testing.T) {
 func TestAnAttemptThatWasNeverHeardOfIsReplacedByTheNextWhenThePolicySaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{OfflineAfter: "3s", Config: "[runs]\nack_timeout = \"500ms\"\n"})
-	r, proxy, w := unheard(t, s, svc.RestartOnFailure)
+	r, proxy, w := startUnacknowledged(t, s, svc.RestartOnFailure)
 	two := s.worker(proctest.WorkerOptions{Name: "two"})
 	s.follower.AwaitRun(r.ID, svc.TopicRunRequeued)
 	proctest.Eventually(t, proctest.Patience, "the second attempt is started", func() bool { return len(s.starts(r.ID)) > 1 })

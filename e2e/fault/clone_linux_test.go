@@ -25,12 +25,12 @@ func TestACloneOfAWorkerMakesItsHostSuspectAndDisturbsNoRun(t *testing.T) {
 		if out, err := exec.Command("unshare", "--pid", "--fork", "--mount", "--mount-proc", "--", "true").CombinedOutput(); err != nil {
 			t.Skipf("the namespaces that simulate another machine cannot be created here: %s", out)
 		}
-		cloneDisturbsNothing(t, elsewhere)
+		cloneDisturbsNothing(t, inOtherNamespaces)
 	})
 }
 
-// elsewhere starts a worker in namespaces in which it sees none of this machine's processes and sockets.
-func elsewhere(w *proctest.Worker) {
+// inOtherNamespaces starts a worker in namespaces in which it sees none of this machine's processes and sockets.
+func inOtherNamespaces(w *proctest.Worker) {
 	w.Within("unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--",
 		"/bin/sh", "-c", `mount -t tmpfs svc-test "$XDG_RUNTIME_DIR" && exec "$@"`, "sh")
 }

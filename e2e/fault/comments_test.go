@@ -23,7 +23,7 @@ import (
 // draft must not. Every other comment must be unconfirmed with a reason, or be the prompt of a run that did not start.
 func TestACommentArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	talk(t, either(2, 4), func(t *testing.T, seed uint64) talking { return newReviewSite(t, seed, either(1, 2)) })
+	runRounds(t, shortOrLong(2, 4), func(t *testing.T, seed uint64) judgedSite { return newReviewSite(t, seed, shortOrLong(1, 2)) })
 }
 
 // reviewSite is a talkSite with changes of agents on which the test comments.
@@ -121,9 +121,9 @@ func (s *reviewSite) round(batches int) {
 	s.disturb()
 	reviewing.Wait()
 	for _, c := range s.changes {
-		s.arrives(c)
+		s.wantDelivery(c)
 		s.draft(c) // one more comment, without faults
-		s.arrives(c)
+		s.wantDelivery(c)
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *reviewSite) review(c *reviewedChange) {
 func (s *reviewSite) draft(c *reviewedChange) (id string) {
 	text, line := fmt.Sprintf("<%.8s-%d>", c.workspace, c.made), 1+c.random.IntN(3)
 	c.made++
-	err := s.insist(text, func(ctx context.Context) error {
+	err := s.retry(text, func(ctx context.Context) error {
 		made, err := s.client.CreateComment(ctx, c.workspace, api.CreateComment{Path: "work.txt", Line: &line, Body: text})
 		id = made.ID
 		return err
@@ -158,7 +158,7 @@ func (s *reviewSite) draft(c *reviewedChange) (id string) {
 }
 
 func (s *reviewSite) edit(c *reviewedChange, id, text string) {
-	if err := s.insist("edit "+id, func(ctx context.Context) error {
+	if err := s.retry("edit "+id, func(ctx context.Context) error {
 		_, err := s.client.PatchComment(ctx, id, api.PatchComment{Body: api.Some(text)})
 		return err
 	}); err != nil {
@@ -170,7 +170,7 @@ func (s *reviewSite) edit(c *reviewedChange, id, text string) {
 }
 
 func (s *reviewSite) remove(c *reviewedChange, id string) {
-	err := s.insist("delete "+id, func(ctx context.Context) error { return s.client.DeleteComment(ctx, id) })
+	err := s.retry("delete "+id, func(ctx context.Context) error { return s.client.DeleteComment(ctx, id) })
 	if err != nil && svc.CodeOf(err) != svc.CodeNotFound { // an earlier try may have deleted it
 		s.t.Errorf("draft %s cannot be deleted: %v", id, err)
 		return
@@ -182,15 +182,15 @@ func (s *reviewSite) remove(c *reviewedChange, id string) {
 // send sends all drafts. If the request is refused, they stay drafts.
 func (s *reviewSite) send(c *reviewedChange) {
 	c.sends++
-	_ = s.insist(fmt.Sprintf("%s send %d", c.workspace, c.sends), func(ctx context.Context) error {
+	_ = s.retry(fmt.Sprintf("%s send %d", c.workspace, c.sends), func(ctx context.Context) error {
 		_, err := s.client.SendComments(ctx, c.workspace, api.SendComments{}, false)
 		return err
 	})
 }
 
-// arrives sends comments that became drafts again, until none does. It is called when all faults have ended. It may
-// need several tries, because the orchestrator detects the end of a killed session only after some time.
-func (s *reviewSite) arrives(c *reviewedChange) {
+// wantDelivery sends comments that became drafts again, until none does. It is called when all faults have ended. It
+// may need several tries, because the orchestrator detects the end of a killed session only after some time.
+func (s *reviewSite) wantDelivery(c *reviewedChange) {
 	s.t.Helper()
 	proctest.Eventually(s.t, proctest.Patience, "every comment is sent and does not become a draft again", func() bool {
 		s.settle(c)
@@ -218,7 +218,7 @@ func (s *reviewSite) settle(c *reviewedChange) {
 				over = false
 			case comment.MessageID == nil && s.waits(*comment.RunID):
 				over = false
-				s.makeRoom(c, *comment.RunID)
+				s.stopOthers(c, *comment.RunID)
 			}
 		}
 		return over
@@ -231,8 +231,8 @@ func (s *reviewSite) waits(runID string) bool {
 	return r.Status == svc.RunPending || r.Status == svc.RunSpawning
 }
 
-// makeRoom stops the running runs of a change, so that the waiting run can use the workspace.
-func (s *reviewSite) makeRoom(c *reviewedChange, waiting string) {
+// stopOthers stops the running runs of a change, so that the waiting run can use the workspace.
+func (s *reviewSite) stopOthers(c *reviewedChange, waiting string) {
 	s.t.Helper()
 	for r, err := range s.client.AllRuns(s.t.Context(), svc.RunFilter{TaskID: c.task}) {
 		if err != nil {
@@ -272,7 +272,7 @@ func (s *reviewSite) judge() {
 		for _, comment := range s.comments(c) {
 			kept[comment.ID] = comment.Body
 			states[strings.TrimSpace(fmt.Sprint(comment.State, " ", comment.Delivery, " ", comment.DeliveryReason))]++
-			if why := s.wrong(comment, given[comment.Body]); why != "" {
+			if why := s.violation(comment, given[comment.Body]); why != "" {
 				s.t.Errorf("comment %s is %s %s %s of run %s and reached the runs %v: %s",
 					comment.Body, comment.State, comment.Delivery, comment.DeliveryReason, orNone(comment.RunID), given[comment.Body], why)
 			}
@@ -296,9 +296,9 @@ func orNone(id *string) string {
 	return *id
 }
 
-// wrong returns why a comment's state is wrong, given the runs whose agents received the comment; empty: the state is
-// correct.
-func (s *reviewSite) wrong(c svc.Comment, runs []string) string {
+// violation returns why a comment's state is wrong, given the runs whose agents received the comment; empty: the state
+// is correct.
+func (s *reviewSite) violation(c svc.Comment, runs []string) string {
 	switch {
 	case len(runs) > 1:
 		return "it arrived more than once"

@@ -15,12 +15,12 @@ import (
 
 func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnce(t *testing.T) {
 	t.Parallel()
-	crashLoop(t, proctest.ServeOptions{}, either(20, 200))
+	crashLoop(t, proctest.ServeOptions{}, shortOrLong(20, 200))
 }
 
 func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnceOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	crashLoop(t, proctest.ServeOptions{Database: pgtest.Start(t)}, either(6, 60))
+	crashLoop(t, proctest.ServeOptions{Database: pgtest.Start(t)}, shortOrLong(6, 60))
 }
 
 // crashLoop kills the orchestrator again and again while writers send requests. A request without a

@@ -19,7 +19,7 @@ func TestRunsStartReportAndEndWhileTheOrchestratorIsKilled(t *testing.T) {
 		s.worker(proctest.WorkerOptions{Name: "one"}),
 		s.worker(proctest.WorkerOptions{Name: "two"}),
 	}
-	count := either(20, 50)
+	count := shortOrLong(20, 50)
 	script, want := steps(4, "0.3")
 	ids := map[string]int{} // the exit code that each run must end with
 	for i := range count {
@@ -35,7 +35,7 @@ func TestRunsStartReportAndEndWhileTheOrchestratorIsKilled(t *testing.T) {
 			t.Fatalf("after %d kills %d of %d runs have ended", kills, ended(), count)
 		}
 		proctest.Pause(time.Duration(200+rand.IntN(1200)) * time.Millisecond)
-		if kills >= either(8, 40) {
+		if kills >= shortOrLong(8, 40) {
 			continue // no more faults: the remaining runs can end
 		}
 		s.o.Kill()
@@ -61,7 +61,7 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 	s := newSite(t, proctest.ServeOptions{})
 	proxy := proctest.NewProxy(s.o)
 	w := s.worker(proctest.WorkerOptions{Server: proxy.URL})
-	count := either(15, 50)
+	count := shortOrLong(15, 50)
 	script, want := steps(3, "1")
 	var ids []string
 	for i := range count {
@@ -72,7 +72,7 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 	}
 	s.o.Kill()
 	down := time.Now()
-	proctest.Pause(either(8*time.Second, 10*time.Minute))
+	proctest.Pause(shortOrLong(8*time.Second, 10*time.Minute))
 	s.lab.WantProcesses(0, "exec run") // all have ended meanwhile
 	outage := time.Since(down)
 	// Each signal is sent once by its hook. Otherwise only the worker connects, with an increasing back-off.

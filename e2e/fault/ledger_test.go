@@ -166,7 +166,7 @@ func (w *writer) answered(write func(context.Context) error) error {
 	}
 }
 
-func (w *writer) must(topic svc.Topic, id *string, write func(context.Context) error) bool {
+func (w *writer) recordWrite(topic svc.Topic, id *string, write func(context.Context) error) bool {
 	if err := w.answered(write); err != nil {
 		w.ledger.add(svc.Topic("refused: "+err.Error()), w.name) // makes check fail: no event has this topic
 		return false
@@ -177,7 +177,7 @@ func (w *writer) must(topic svc.Topic, id *string, write func(context.Context) e
 
 func (w *writer) newProject() {
 	var p svc.Project
-	if w.must(svc.TopicProjectCreated, &p.ID, func(ctx context.Context) (err error) {
+	if w.recordWrite(svc.TopicProjectCreated, &p.ID, func(ctx context.Context) (err error) {
 		p, err = w.client.CreateProject(ctx, api.CreateProject{Name: fmt.Sprintf("%s %d", w.name, w.count)})
 		return err
 	}) {
@@ -187,7 +187,7 @@ func (w *writer) newProject() {
 
 func (w *writer) newTask() {
 	var item svc.WorkItem
-	if w.must(svc.TopicItemCreated, &item.ID, func(ctx context.Context) (err error) {
+	if w.recordWrite(svc.TopicItemCreated, &item.ID, func(ctx context.Context) (err error) {
 		item, err = w.client.CreateWorkItem(ctx, api.CreateWorkItem{ProjectID: w.project, Kind: svc.KindTask, Title: fmt.Sprintf("task %d", w.count)})
 		return err
 	}) {
@@ -197,7 +197,7 @@ func (w *writer) newTask() {
 
 func (w *writer) newRun() {
 	var r svc.Run
-	if w.must(svc.TopicRunCreated, &r.ID, func(ctx context.Context) (err error) {
+	if w.recordWrite(svc.TopicRunCreated, &r.ID, func(ctx context.Context) (err error) {
 		r, err = w.client.CreateRun(ctx, api.CreateRun{TaskID: w.tasks[0], Provider: "sh", Prompt: api.Some("true")})
 		return err
 	}) {
@@ -209,7 +209,7 @@ func (w *writer) newRun() {
 // time changes nothing and journals nothing.
 func (w *writer) rename() {
 	id := w.tasks[w.random.IntN(len(w.tasks))]
-	w.must(svc.TopicItemUpdated, &id, func(ctx context.Context) error {
+	w.recordWrite(svc.TopicItemUpdated, &id, func(ctx context.Context) error {
 		_, err := w.client.UpdateWorkItem(ctx, id, api.PatchWorkItem{Title: api.Some(fmt.Sprintf("renamed %d", w.count))})
 		return err
 	})
@@ -218,7 +218,7 @@ func (w *writer) rename() {
 func (w *writer) stopRun() {
 	id := w.runs[0]
 	w.runs = w.runs[1:]
-	w.must(svc.TopicRunStopped, &id, func(ctx context.Context) error {
+	w.recordWrite(svc.TopicRunStopped, &id, func(ctx context.Context) error {
 		_, err := w.client.StopRun(ctx, id)
 		return err
 	})
@@ -229,7 +229,7 @@ func (w *writer) stopRun() {
 func (w *writer) deleteTask() {
 	id := w.tasks[len(w.tasks)-1]
 	w.tasks = w.tasks[:len(w.tasks)-1]
-	w.must(svc.TopicItemDeleted, &id, func(ctx context.Context) error {
+	w.recordWrite(svc.TopicItemDeleted, &id, func(ctx context.Context) error {
 		err := w.client.DeleteWorkItem(ctx, id, false, false)
 		if svc.CodeOf(err) == svc.CodeNotFound {
 			return nil

@@ -79,7 +79,7 @@ func TestEveryByteOfAFloodBeforeTheEndArrives(t *testing.T) {
 	s := newSite(t, proctest.ServeOptions{})
 	w := s.worker(proctest.WorkerOptions{})
 	want := counted(manyLines)
-	for range either(3, 20) {
+	for range shortOrLong(3, 20) {
 		r := s.run(fmt.Sprintf("exec seq 1 %d", manyLines))
 		s.awaitEnd(r.ID)
 		if got := s.relayed(r.ID); !bytes.Equal(got, want) {
@@ -94,7 +94,7 @@ func TestEveryByteOfAFloodArrivesWhenWorkerAndOrchestratorDieInTheMiddle(t *test
 	s := newSite(t, proctest.ServeOptions{})
 	w := s.worker(proctest.WorkerOptions{})
 	want := counted(manyLines)
-	for range either(2, 10) {
+	for range shortOrLong(2, 10) {
 		r := s.run(fmt.Sprintf("seq 1 %d; sleep 0.5; seq %d %d", manyLines/2, manyLines/2+1, manyLines))
 		s.follower.AwaitRun(r.ID, svc.TopicRunOutput)
 		s.o.Kill()

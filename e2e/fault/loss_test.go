@@ -22,14 +22,14 @@ import (
 // folders were removed. Checkpoints must not change the agent's index, HEAD, branches, stash and settings.
 func TestNoTreeThatStoodStillIsLost(t *testing.T) {
 	t.Parallel()
-	seed := either(1, rand.Uint64())
+	seed := shortOrLong(1, rand.Uint64())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for injected := 0; injected < either(50, 10_000) && !t.Failed(); {
+	for injected := 0; injected < shortOrLong(50, 10_000) && !t.Failed(); {
 		t.Run(fmt.Sprintf("after %d", injected), func(t *testing.T) {
 			s := newLossSite(t, random, 3)
-			for range either(5, 25) {
-				injected += s.round(either(10, 40))
+			for range shortOrLong(5, 25) {
+				injected += s.round(shortOrLong(10, 40))
 			}
 			s.loseTheHost()
 		})

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(proctest.MainParallel(pgtest.Tests{M: m}, 4)) }
 
-// either returns the short value, or the long value if the long variants are enabled.
-func either[T any](short, long T) T {
+// shortOrLong returns the short value, or the long value if the long variants are enabled.
+func shortOrLong[T any](short, long T) T {
 	if proctest.Long() {
 		return long
 	}

@@ -22,7 +22,7 @@ import (
 // and every other must be unconfirmed.
 func TestAMessageArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	talk(t, either(4, 8), func(t *testing.T, seed uint64) talking { return newMessageSite(t, seed, 2) })
+	runRounds(t, shortOrLong(4, 8), func(t *testing.T, seed uint64) judgedSite { return newMessageSite(t, seed, 2) })
 }
 
 // messageSite is a talkSite with agents that accept messages.
@@ -90,7 +90,7 @@ func (s *messageSite) round(messages int) {
 	sending.Wait()
 	s.settle()
 	for _, a := range s.agents {
-		s.arrives(a)
+		s.wantDelivery(a)
 	}
 }
 
@@ -107,9 +107,9 @@ func (s *messageSite) settle() {
 	})
 }
 
-// arrives checks that an agent receives messages after the faults have ended. The first messages may fail, because the
-// attempt before is just ending, or because an earlier paste without Enter is on the same line.
-func (s *messageSite) arrives(a *messageAgent) {
+// wantDelivery checks that an agent receives messages after the faults have ended. The first messages may fail, because
+// the attempt before is just ending, or because an earlier paste without Enter is on the same line.
+func (s *messageSite) wantDelivery(a *messageAgent) {
 	s.t.Helper()
 	for range 3 {
 		s.send(a)
@@ -126,7 +126,7 @@ func (s *messageSite) send(a *messageAgent) {
 	text := fmt.Sprintf("<%s-%d>", a.run.ID[:8], len(a.sent)+len(a.denied))
 	when := []svc.MessageWhen{svc.MessageNow, svc.MessageTurnEnd}[a.random.IntN(2)]
 	proctest.Pause(time.Duration(a.random.Int64N(int64(time.Second))))
-	err := s.insist(text, func(ctx context.Context) error {
+	err := s.retry(text, func(ctx context.Context) error {
 		_, err := s.client.SendMessage(ctx, a.run.ID, api.SendMessage{Text: text, When: when})
 		return err
 	})

@@ -29,7 +29,7 @@ func TestAMetNeedStartsItsRunOnceThoughTheOrchestratorIsKilledAtEveryStepOnPostg
 func killAtEveryStep(t *testing.T, options proctest.ServeOptions) {
 	options.Config = "[runs]\nack_timeout = \"1s\"\n"
 	s := newSite(t, options)
-	tasks := s.diamonds(either(2, 6))
+	tasks := s.diamonds(shortOrLong(2, 6))
 	runs := map[string]string{}                // by task
 	for _, w := range slices.Backward(tasks) { // the run that must wait longest is created first
 		runs[w.id] = s.run("svc exec signal completed --result success", func(b *api.CreateRun) {
@@ -39,7 +39,7 @@ func killAtEveryStep(t *testing.T, options proctest.ServeOptions) {
 	s.worker(proctest.WorkerOptions{Name: "one"})
 	steps := []svc.Topic{svc.TopicRunSpawning, svc.TopicRunStarted, svc.TopicRunSignal, svc.TopicItemStatus, svc.TopicItemUnblocked, svc.TopicRunFinished}
 	var seen int64
-	for round := range either(6, 60) {
+	for round := range shortOrLong(6, 60) {
 		topic, told := steps[round%len(steps)], int64(0)
 		over := false
 		s.follower.Await(proctest.Patience, string(topic), func(events []proctest.Event) bool {
@@ -90,14 +90,14 @@ func (s *site) count(events []proctest.Event, topic svc.Topic) (found []proctest
 	return found
 }
 
-type needy struct {
+type taskWithNeeds struct {
 	id    string
 	needs []string
 }
 
 // diamonds creates tasks that the completion of their run marks as done: one task, two that need it, one that needs
 // both, and so on, n times.
-func (s *site) diamonds(n int) (all []needy) {
+func (s *site) diamonds(n int) (all []taskWithNeeds) {
 	s.t.Helper()
 	add := func(needs ...string) string {
 		item, err := s.client.CreateWorkItem(s.t.Context(), api.CreateWorkItem{ProjectID: s.project, Kind: svc.KindTask, Title: "work", AutoMarkDone: api.Some(true)})
@@ -109,7 +109,7 @@ func (s *site) diamonds(n int) (all []needy) {
 				s.t.Fatal(err)
 			}
 		}
-		all = append(all, needy{item.ID, needs})
+		all = append(all, taskWithNeeds{item.ID, needs})
 		return item.ID
 	}
 	top := add()

@@ -66,7 +66,7 @@ func TestALogIsWholeWhenItsEndIsSeenThoughTheOrchestratorWasFrozen(t *testing.T)
 	if got, want := s.relayed(r.ID), s.record(w, r.ID); !bytes.Equal(got, want) {
 		t.Errorf("the log has %d of %d bytes when run.finished arrives", len(got), len(want))
 	}
-	told := s.told(r.ID)
+	told := s.journaledBytes(r.ID)
 	if want := len(s.record(w, r.ID)); told != want {
 		t.Errorf("the journal counts %d bytes, the log has %d", told, want)
 	}

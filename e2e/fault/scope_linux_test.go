@@ -59,7 +59,7 @@ func TestEachRunIsAScopeOfItsOwnWithItsLimits(t *testing.T) {
 		t.Fatalf("systemd-run was called with %q, want a probe and a call for each run", all)
 	}
 	for i, call := range all[1:] {
-		words, command := cut(call)
+		words, command := splitCall(call)
 		unit := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "--unit=svc-"+runs[i][:8]+"-") })
 		if unit < 0 {
 			t.Fatalf("the scope of run %s has no --unit with the run's id: %q", runs[i], words)
@@ -75,8 +75,8 @@ func TestEachRunIsAScopeOfItsOwnWithItsLimits(t *testing.T) {
 	}
 }
 
-// cut splits a call of systemd-run into its own options and the command after "--".
-func cut(call []string) (words, command []string) {
+// splitCall splits a call of systemd-run into its own options and the command after "--".
+func splitCall(call []string) (words, command []string) {
 	i := slices.Index(call, "--")
 	return call[:i], call[i+1:]
 }

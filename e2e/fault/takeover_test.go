@@ -44,7 +44,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	}
 	for _, r := range live {
 		proctest.Eventually(t, proctest.Patience, "the first part is relayed and journaled", func() bool {
-			return s.told(r.ID) >= len(counted(20_000))
+			return s.journaledBytes(r.ID) >= len(counted(20_000))
 		})
 	}
 	proctest.Eventually(t, proctest.Patience, "the host has removed the folders of the ended attempts", func() bool {
@@ -83,15 +83,15 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	for _, runs := range []map[string]svc.Run{live, ended} {
 		for name, r := range runs {
 			s.wantSameLog(w, r.ID)
-			if want := len(s.record(w, r.ID)); s.told(r.ID) != want {
-				t.Errorf("a run that lost %s: the journal counts %d bytes, want %d", name, s.told(r.ID), want)
+			if want := len(s.record(w, r.ID)); s.journaledBytes(r.ID) != want {
+				t.Errorf("a run that lost %s: the journal counts %d bytes, want %d", name, s.journaledBytes(r.ID), want)
 			}
 		}
 	}
 }
 
-// told returns how many bytes of output the journal has counted for a run.
-func (s *site) told(runID string) (bytes int) {
+// journaledBytes returns how many bytes of output the journal has counted for a run.
+func (s *site) journaledBytes(runID string) (bytes int) {
 	for _, e := range s.follower.Of(runID, svc.TopicRunOutput) {
 		n, _ := e.Payload["byte_count"].(float64)
 		bytes += int(n)

@@ -16,22 +16,22 @@ import (
 	"svc/internal/proctest"
 )
 
-// talking is a site that sends texts to its agents during faults (round), and then checks what arrived (judge).
-type talking interface {
+// judgedSite is a site that sends texts to its agents during faults (round), and then checks what arrived (judge).
+type judgedSite interface {
 	round(n int)
 	judge()
 }
 
-// talk sends n texts in one round of a site, and judges the result. The long form has many sites with different seeds,
-// and more rounds.
-func talk(t *testing.T, n int, newSite func(t *testing.T, seed uint64) talking) {
+// runRounds sends n texts in one round of a site, and judges the result. The long form has many sites with different
+// seeds, and more rounds.
+func runRounds(t *testing.T, n int, newSite func(t *testing.T, seed uint64) judgedSite) {
 	t.Helper()
-	seed := either(1, rand.Uint64())
+	seed := shortOrLong(1, rand.Uint64())
 	t.Logf("seed %d", seed)
-	for i := range either(uint64(1), 25) {
+	for i := range shortOrLong(uint64(1), 25) {
 		t.Run(fmt.Sprint("site ", i), func(t *testing.T) {
 			s := newSite(t, seed+i)
-			for range either(1, 4) {
+			for range shortOrLong(1, 4) {
 				s.round(n)
 			}
 			s.judge()
@@ -141,9 +141,9 @@ func (s *talkSite) killSession(what string) {
 	}
 }
 
-// insist repeats a request with the same idempotency key until it is answered. It returns nil, or the error of a
+// retry repeats a request with the same idempotency key until it is answered. It returns nil, or the error of a
 // refusal.
-func (s *talkSite) insist(key string, request func(context.Context) error) (refusal error) {
+func (s *talkSite) retry(key string, request func(context.Context) error) (refusal error) {
 	ctx := api.WithIdempotencyKey(s.t.Context(), key)
 	for s.t.Context().Err() == nil {
 		try, cancel := context.WithTimeout(ctx, 4*time.Second)

@@ -28,14 +28,14 @@ func TestSignalsAndLogsSurviveABadNetwork(t *testing.T) {
 			s := newSite(t, proctest.ServeOptions{OfflineAfter: "3s"})
 			proxy := proctest.NewProxy(s.o)
 			w := s.worker(proctest.WorkerOptions{Server: proxy.URL})
-			script, want := steps(either(12, 60), "0.5")
+			script, want := steps(shortOrLong(12, 60), "0.5")
 			r := s.run(script + "exit 6")
 			s.follower.AwaitRun(r.ID, svc.TopicRunStarted)
 			proxy.Set(c.weather)
 			if c.cut {
 				proxy.Cut()
 			}
-			proctest.Pause(either(5*time.Second, 2*time.Minute))
+			proctest.Pause(shortOrLong(5*time.Second, 2*time.Minute))
 			proxy.Set(proctest.Weather{})
 			s.awaitEnd(r.ID)
 			s.wantOneLife(r.ID, 6)

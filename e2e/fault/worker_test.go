@@ -15,10 +15,10 @@ func TestARunGoesOnWhileItsWorkerIsKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.ServeOptions{})
 	w := s.worker(proctest.WorkerOptions{})
-	script, want := steps(either(30, 120), "0.2")
+	script, want := steps(shortOrLong(30, 120), "0.2")
 	r := s.run(script)
 	s.follower.AwaitRun(r.ID, svc.TopicRunStarted)
-	for range either(10, 40) {
+	for range shortOrLong(10, 40) {
 		proctest.Pause(time.Duration(rand.IntN(500)) * time.Millisecond)
 		w.Kill()
 		proctest.Pause(time.Duration(rand.IntN(200)) * time.Millisecond)

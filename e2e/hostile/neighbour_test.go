@@ -43,11 +43,11 @@ func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
 	}
 	h := newHostile(t, o, client)
 	own := newRun(t, client, h.host, repo, "none")
-	workspace := h.given(t.Context(), client, own)
+	workspace := h.awaitWorkspace(t.Context(), client, own)
 	log, screen := logOf(t, client, run.ID), screenOf(t, client, run.ID)
 
 	before := residentOf(t, o.PID(), "VmRSS")
-	watched := watch(t, client, run.ID)
+	watched := measureLatency(t, client, run.ID)
 	h.forge(t.Context(), run)
 	h.flood(t.Context(), own)
 	h.floodWorkspace(t.Context(), workspace)
@@ -120,9 +120,9 @@ func awaitExited(t *testing.T, client *api.Client, runID, what string) {
 	})
 }
 
-// watch requests the neighbour's run again and again. stop ends this, and
+// measureLatency requests the neighbour's run again and again. stop ends this, and
 // returns how long the slowest request took.
-func watch(t *testing.T, client *api.Client, runID string) (stop func() time.Duration) {
+func measureLatency(t *testing.T, client *api.Client, runID string) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(t.Context())
 	slow := make(chan time.Duration, 1)
 	go func() {

@@ -44,14 +44,14 @@ func TestAHostsTokenIsStolen(t *testing.T) {
 	}
 	thief := newWorker(t, o, client, host, *host.InstanceID)
 
-	thief.reports(t.Context(), run, workspace)
+	thief.forgeReports(t.Context(), run, workspace)
 	if h, err := client.Host(t.Context(), good.HostID); err != nil || !h.InstanceSuspect || value(h.WorkerKey) != value(host.WorkerKey) {
 		t.Errorf("after its reports the host is %+v (%v)", h, err)
 	}
 	if h, err := client.ClearSuspect(t.Context(), good.HostID); err != nil || h.InstanceSuspect || value(h.WorkerKey) != value(host.WorkerKey) {
 		t.Errorf("after the suspicion was cleared the host is %+v (%v)", h, err)
 	}
-	thief.connects(t.Context())
+	thief.tryConnections(t.Context())
 	h, err := client.Host(t.Context(), good.HostID)
 	if err != nil || !h.InstanceSuspect || value(h.WorkerKey) != value(host.WorkerKey) || value(h.InstanceID) != value(host.InstanceID) || h.Status != svc.HostOnline {
 		t.Errorf("after its connections the host is %+v (%v)", h, err)
@@ -91,8 +91,9 @@ func value(s *string) string {
 	return *s
 }
 
-// reports sends each kind of request with which the host's worker reports about its runs and workspaces, or reads them.
-func (h *hostile) reports(ctx context.Context, r svc.Run, w svc.Workspace) {
+// forgeReports sends each kind of request with which the host's worker reports about its runs and workspaces, or reads
+// them.
+func (h *hostile) forgeReports(ctx context.Context, r svc.Run, w svc.Workspace) {
 	for path, body := range map[string]any{
 		"/runs/" + r.ID + "/signals":                              wire.FromSignal(svc.Signal{Kind: svc.SignalFinished, Attempt: r.Attempt, Source: svc.FromWrapper, Timestamp: 1}),
 		"/runs/" + r.ID + "/comments/" + svc.NewID() + "/handled": struct{}{},
@@ -102,17 +103,17 @@ func (h *hostile) reports(ctx context.Context, r svc.Run, w svc.Workspace) {
 		}
 	}
 	h.forgeWorkspace(ctx, w.ID, http.StatusUnauthorized)
-	if status, _ := h.ask(ctx, http.MethodGet, "/workspaces/"+w.ID+"/checkpoints/1/bundle?for="+w.ID, nil); status != http.StatusUnauthorized {
+	if status, _ := h.request(ctx, http.MethodGet, "/workspaces/"+w.ID+"/checkpoints/1/bundle?for="+w.ID, nil); status != http.StatusUnauthorized {
 		h.t.Errorf("a checkpoint was answered with %d", status)
 	}
 }
 
-// connects tries to open an uplink as the host: without identifying headers, with the host's ids, and signed with
+// tryConnections tries to open an uplink as the host: without identifying headers, with the host's ids, and signed with
 // another key.
-func (h *hostile) connects(ctx context.Context) {
+func (h *hostile) tryConnections(ctx context.Context) {
 	for what, header := range map[string]http.Header{
-		"without names": {}, "with the host's names": h.names(h.instance, ""), "with the host's names and a boot": h.names(h.instance, "boot"),
-		"signed with another key": h.signed(ctx),
+		"without names": {}, "with the host's names": h.identityHeaders(h.instance, ""), "with the host's names and a boot": h.identityHeaders(h.instance, "boot"),
+		"signed with another key": h.signedHeaders(ctx),
 	} {
 		if c, err := h.dial(ctx, header); err == nil {
 			h.t.Errorf("a connection %s was accepted", what)
@@ -121,10 +122,10 @@ func (h *hostile) connects(ctx context.Context) {
 	}
 }
 
-// signed returns the headers of an uplink that are signed as a worker signs them, but with a key that is not the
+// signedHeaders returns the headers of an uplink that are signed as a worker signs them, but with a key that is not the
 // host's.
-func (h *hostile) signed(ctx context.Context) http.Header {
-	status, text := h.ask(ctx, http.MethodPost, "/worker/register", h.registration(h.instance))
+func (h *hostile) signedHeaders(ctx context.Context) http.Header {
+	status, text := h.request(ctx, http.MethodPost, "/worker/register", h.registration(h.instance))
 	var registered wire.Registered
 	if err := json.Unmarshal(text, &registered); err != nil || registered.Challenge == "" {
 		h.t.Fatalf("the registration was answered with %d %s (%v)", status, text, err)
@@ -133,7 +134,7 @@ func (h *hostile) signed(ctx context.Context) http.Header {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	header := h.names(h.instance, "boot")
+	header := h.identityHeaders(h.instance, "boot")
 	header.Set(wire.HeaderWorkerKey, base64.StdEncoding.EncodeToString(public))
 	header.Set(wire.HeaderChallenge, registered.Challenge)
 	header.Set(wire.HeaderSignature, base64.StdEncoding.EncodeToString(ed25519.Sign(private, wire.UplinkProof(h.host, h.instance, "boot", registered.Challenge))))

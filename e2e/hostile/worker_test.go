@@ -43,8 +43,9 @@ func newWorker(t *testing.T, o *proctest.Orchestrator, client *api.Client, host 
 	return &hostile{t: t, o: o, token: token, host: host.ID, name: host.Name, instance: instance, http: &http.Client{Transport: transport}}
 }
 
-// ask sends JSON to an internal endpoint and returns the status and the body of the response. Status 0: no response.
-func (h *hostile) ask(ctx context.Context, method, path string, body any) (status int, text []byte) {
+// request sends JSON to an internal endpoint and returns the status and the body of the response. Status 0: no
+// response.
+func (h *hostile) request(ctx context.Context, method, path string, body any) (status int, text []byte) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		h.t.Error(err)
@@ -68,7 +69,7 @@ func (h *hostile) ask(ctx context.Context, method, path string, body any) (statu
 
 // post sends JSON to an internal endpoint and returns the status. 0: no response.
 func (h *hostile) post(ctx context.Context, path string, body any) int {
-	status, _ := h.ask(ctx, http.MethodPost, path, body)
+	status, _ := h.request(ctx, http.MethodPost, path, body)
 	return status
 }
 
@@ -81,8 +82,9 @@ func (h *hostile) register(ctx context.Context, instance string) int {
 	return h.post(ctx, "/worker/register", h.registration(instance))
 }
 
-// names returns the headers of an uplink that identify the host, the worker's instance and its process (boot).
-func (h *hostile) names(instance, boot string) http.Header {
+// identityHeaders returns the headers of an uplink that identify the host, the worker's instance and its process
+// (boot).
+func (h *hostile) identityHeaders(instance, boot string) http.Header {
 	header := http.Header{}
 	header.Set(wire.HeaderHostID, h.host)
 	header.Set(wire.HeaderInstanceID, instance)
@@ -95,7 +97,7 @@ func (h *hostile) open(ctx context.Context, instance, boot string) (*websocket.C
 	if instance == "" {
 		return h.dial(ctx, http.Header{})
 	}
-	return h.dial(ctx, h.names(instance, boot))
+	return h.dial(ctx, h.identityHeaders(instance, boot))
 }
 
 // dial opens an uplink with these headers and the host's token.

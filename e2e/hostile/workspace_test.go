@@ -56,8 +56,8 @@ func land(t *testing.T, client *api.Client, id string) {
 	})
 }
 
-// given connects the hostile worker until the run has a workspace on its host. It returns the workspace's id.
-func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (workspaceID string) {
+// awaitWorkspace connects the hostile worker until the run has a workspace on its host. It returns the workspace's id.
+func (h *hostile) awaitWorkspace(ctx context.Context, client *api.Client, own svc.Run) (workspaceID string) {
 	c, err := h.open(ctx, h.instance, "")
 	if err != nil {
 		h.t.Fatal(err)
@@ -134,10 +134,10 @@ func (h *hostile) floodWorkspace(ctx context.Context, id string) {
 	}
 }
 
-// spoil is an agent that makes its working copy harmful: programs that git would execute there, pipes and endless or
-// huge files where git reads, symbolic links to other places, and file names with control characters. Then it waits for
-// a line.
-const spoil = `mark=$1; printf '#!/bin/sh\ntouch %s\ncat\n' "$mark" >evil; chmod +x evil
+// harmfulAgent is an agent that makes its working copy harmful: programs that git would execute there, pipes and
+// endless or huge files where git reads, symbolic links to other places, and file names with control characters. Then
+// it waits for a line.
+const harmfulAgent = `mark=$1; printf '#!/bin/sh\ntouch %s\ncat\n' "$mark" >evil; chmod +x evil
 	for k in core.fsmonitor core.sshCommand filter.evil.clean filter.evil.smudge filter.lfs.process diff.external core.hooksPath credential.helper uploadpack.packObjectsHook; do git config $k "$PWD/evil"; done
 	git config remote.origin.url "ext::$PWD/evil"; git config protocol.ext.allow always; git config submodule.s.url "ext::$PWD/evil"
 	printf '[submodule "s"]\n\tpath = s\n\turl = ext::%s\n' "$PWD/evil" >.gitmodules; printf '* filter=evil\n*.bin filter=lfs\n' >.gitattributes
@@ -157,7 +157,7 @@ func TestHostileAgentsAreNotNoticedByTheirNeighbour(t *testing.T) {
 	repo, mark := newRepository(t, lab), lab.Path("executed")
 	var agents []svc.Run
 	for range 3 { // more workspaces than the worker handles at a time
-		agents = append(agents, newRun(t, client, host.HostID, repo, strings.ReplaceAll(spoil, "mark=$1", "mark="+mark)))
+		agents = append(agents, newRun(t, client, host.HostID, repo, strings.ReplaceAll(harmfulAgent, "mark=$1", "mark="+mark)))
 	}
 	for _, a := range agents {
 		proctest.Eventually(t, proctest.Patience, "a working copy is spoiled", func() bool { return strings.Contains(logOf(t, client, a.ID), "spoiled") })

@@ -16,7 +16,7 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
 	gate := s.lab.Path("gate")
-	flood, talk := s.run(program("lines", "0s", gate)), s.sized()
+	flood, talk := s.run(program("lines", "0s", gate)), s.startSizeProgram()
 	slow, dead := proctest.NewProxy(s.o), proctest.NewProxy(s.o)
 	holder := s.attach(talk)
 	holder.awaitLease(mark{})
@@ -27,15 +27,15 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	slow.Set(proctest.Weather{Stall: true})   // the viewer does not read
 	dead.Set(proctest.Weather{Swallow: true}) // the viewer is gone, and its connection was not closed
 	witness := s.attach(flood)
-	for range either(10, 60) {
-		since := holder.here()
+	for range shortOrLong(10, 60) {
+		since := holder.position()
 		holder.typeIn("still here\r")
 		holder.awaitData(since, "[said still here]")
-		since = witness.here()
+		since = witness.position()
 		witness.awaitData(since, "line ")
 	}
 	slow.Set(proctest.Weather{})
-	since := stuck[0].here()
+	since := stuck[0].position()
 	stuck[0].awaitData(since, "line ") // the viewer receives new output again
 	stuck[1].awaitData(mark{}, "[said still here]")
 	s.open(gate)
@@ -55,7 +55,7 @@ func TestTheLeaseOfADeadViewerIsFreedWithoutItsWord(t *testing.T) {
 		t.Skip("it waits 45 s, until a dead peer is detected; " + proctest.LongEnv + "=1 runs it")
 	}
 	s := newSite(t, proctest.WorkerOptions{})
-	id := s.sized()
+	id := s.startSizeProgram()
 	dead := proctest.NewProxy(s.o)
 	holder := s.attachThrough(dead, id)
 	holder.awaitLease(mark{})
@@ -78,7 +78,7 @@ func TestTheLeaseOfADeadViewerIsFreedWithoutItsWord(t *testing.T) {
 func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
-	id := s.sized()
+	id := s.startSizeProgram()
 	holder, other := s.attach(id), s.attach(id)
 	holder.awaitLease(mark{})
 	holder.resize(100, 30)
@@ -93,20 +93,20 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 		},
 		"the worker": {s.w.Kill, s.w.Launch},
 	} {
-		before := map[*viewer]mark{holder: holder.here(), other: other.here()}
+		before := map[*viewer]mark{holder: holder.position(), other: other.position()}
 		outage.begin()
 		for v, since := range before {
 			v.awaitError(since, string(svc.CodeHostNotConnected))
 		}
-		since := holder.here()
+		since := holder.position()
 		holder.typeIn("lost\r")
 		holder.awaitError(since, string(svc.CodeHostNotConnected))
-		before = map[*viewer]mark{holder: holder.here(), other: other.here()}
+		before = map[*viewer]mark{holder: holder.position(), other: other.position()}
 		outage.end()
 		for v, since := range before {
 			v.awaitData(since, "[start 220x50]") // the whole screen is drawn, not only new output
 		}
-		since = holder.here()
+		since = holder.position()
 		holder.typeIn("back after " + name + "\r")
 		holder.awaitData(since, "[said back after "+name+"]")
 		other.awaitData(before[other], "[said back after "+name+"]")
@@ -120,7 +120,7 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 		sizes := s.sizes(id)
 		return sizes[len(sizes)-1] == "[changed 100x30]"
 	})
-	since := other.here()
+	since := other.position()
 	holder.leave()
 	other.awaitLease(since)
 	s.awaitLog(id, "[changed 220x50]")
@@ -134,7 +134,7 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 func TestAKilledOrchestratorClosesTheSocketsAndTheSizeGoesBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
-	id := s.sized()
+	id := s.startSizeProgram()
 	holder, watcher := s.attach(id), s.watch(id)
 	holder.awaitLease(mark{})
 	holder.resize(100, 30)

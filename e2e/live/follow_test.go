@@ -15,14 +15,14 @@ import (
 	"svc/internal/proctest"
 )
 
-// followed is the text that a follower of a log received, and the error with which it ended.
-type followed struct {
+// followedLog is the text that a follower of a log received, and the error with which it ended.
+type followedLog struct {
 	text []byte
 	err  error
 }
 
 // follow follows a log in the background. The client reconnects by itself.
-func (s *site) follow(runID string) <-chan followed {
+func (s *site) follow(runID string) <-chan followedLog {
 	s.t.Helper()
 	body, err := s.client.Logs(s.t.Context(), runID, api.LogOptions{Follow: true})
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *site) follow(runID string) <-chan followed {
 }
 
 // followOnce follows a run's log with a single HTTP request, which is not repeated.
-func (s *site) followOnce(runID string) <-chan followed {
+func (s *site) followOnce(runID string) <-chan followedLog {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.client.BaseURL+"/api/v1/runs/"+runID+"/logs?follow=true", nil)
 	if err != nil {
@@ -46,24 +46,24 @@ func (s *site) followOnce(runID string) <-chan followed {
 	return readAll(res.Body)
 }
 
-func readAll(body io.ReadCloser) <-chan followed {
-	done := make(chan followed, 1)
+func readAll(body io.ReadCloser) <-chan followedLog {
+	done := make(chan followedLog, 1)
 	go func() {
 		text, err := io.ReadAll(body)
 		_ = body.Close()
-		done <- followed{text, err}
+		done <- followedLog{text, err}
 	}()
 	return done
 }
 
-func (s *site) ended(done <-chan followed) followed {
+func (s *site) ended(done <-chan followedLog) followedLog {
 	s.t.Helper()
 	select {
 	case f := <-done:
 		return f
 	case <-time.After(proctest.Patience):
 		s.t.Fatal("the follower does not end")
-		return followed{}
+		return followedLog{}
 	}
 }
 
@@ -101,7 +101,7 @@ func TestAFollowedLogSurvivesAnAwayHostAndAStalledReaderHoldsUpNobody(t *testing
 	s.uplink.Set(proctest.Weather{Refuse: true}) // the host is disconnected, and its program continues
 	s.uplink.Cut()
 	s.open(gate)
-	proctest.Pause(either(time.Second, 20*time.Second))
+	proctest.Pause(shortOrLong(time.Second, 20*time.Second))
 	select {
 	case f := <-follower:
 		t.Fatalf("the follower ended while the host was away, after %d bytes: %v", len(f.text), f.err)

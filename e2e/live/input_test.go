@@ -36,8 +36,8 @@ func (s *site) state(runID string) string {
 		s.tmux(runID, "show-options", "-g", "-w") + s.tmux(runID, "show-environment", "-g")
 }
 
-// hostile returns inputs that contain commands or control sequences for a shell, for tmux or for a terminal.
-func hostile(canary string) []string {
+// hostileInputs returns inputs that contain commands or control sequences for a shell, for tmux or for a terminal.
+func hostileInputs(canary string) []string {
 	return []string{
 		"; touch " + canary + " ;", "a;", ";", "\\;", "#{pane_id} #(touch " + canary + ") #S", "$(touch " + canary + ") `touch " + canary + "`",
 		`"'"'"`, "%1 {} ~ \\n \\033", "one\ntwo\r\nthree\r", "\x02d\x02:kill-server\r\x02&y\x02[", "\x00\x01\x03\x04\x11\x13\x1a\x1c\x7f",
@@ -54,7 +54,7 @@ func TestWhatIsTypedReachesTheProgramByteForByteAndDoesNothingElse(t *testing.T)
 	holder.awaitData(mark{}, "[ready]")
 	before := s.state(id)
 	var want bytes.Buffer
-	for _, input := range append(hostile(canary), "the end") {
+	for _, input := range append(hostileInputs(canary), "the end") {
 		if input == "the end" && s.state(id) != before {
 			t.Errorf("the input changed tmux from\n%s\nto\n%s", before, s.state(id))
 		}
@@ -62,7 +62,7 @@ func TestWhatIsTypedReachesTheProgramByteForByteAndDoesNothingElse(t *testing.T)
 		want.WriteString(input)
 		proctest.Eventually(t, proctest.Patience, fmt.Sprintf("%.40q arrives", input), func() bool { return len(read(t, typed)) >= want.Len() })
 		if got := read(t, typed); !bytes.Equal(got, want.Bytes()) {
-			at := differ(got, want.Bytes())
+			at := firstDifference(got, want.Bytes())
 			t.Fatalf("after %.40q the program got %.60q, want %.60q", input, got[at:], want.Bytes()[at:])
 		}
 	}
@@ -107,7 +107,7 @@ func TestKeysAreNamesOrWordsAndNothingElse(t *testing.T) {
 	id := s.run(program("typed", typed, "theend"))
 	s.awaitLog(id, "[ready]")
 	before := s.state(id)
-	for _, key := range append(hostile(canary), "", "C-c", "enter ", "Ctrl+1", "a b", "é") {
+	for _, key := range append(hostileInputs(canary), "", "C-c", "enter ", "Ctrl+1", "a b", "é") {
 		err := s.client.SendKeys(t.Context(), id, []string{"fine", key})
 		if svc.CodeOf(err) != svc.CodeInvalidKeys {
 			t.Errorf("key %.40q: %v", key, err)

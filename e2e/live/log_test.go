@@ -15,7 +15,7 @@ import (
 func TestTheLogHasEveryByteTheTerminalGot(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
-	for range either(1, 20) {
+	for range shortOrLong(1, 20) {
 		for name, scene := range scenes {
 			id := s.run(program("write", name, ""))
 			if r := s.awaitEnd(id); r.Status != svc.RunExited {
@@ -32,7 +32,7 @@ func TestTheLogHasEveryByteTheTerminalGot(t *testing.T) {
 func TestTheLogHasEveryByteAfterWorkerAndOrchestratorWereKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
-	for round := range either(1, 10) {
+	for round := range shortOrLong(1, 10) {
 		gates, runs := map[string]string{}, map[string]string{}
 		for name := range scenes {
 			gates[name] = s.lab.Path("gate", strconv.Itoa(round), strings.ReplaceAll(name, " ", "-"))
@@ -74,7 +74,7 @@ func TestTheLogOfAnEditorAndAPagerIsWhatTheyWrote(t *testing.T) {
 			continue
 		}
 		witness := s.lab.Path("witness-" + argv[0])
-		id := s.run("TERM=xterm-256color "+program("copy", append([]string{witness}, argv...)...), with("full"))
+		id := s.run("TERM=xterm-256color "+program("copy", append([]string{witness}, argv...)...), withProvider("full"))
 		if argv[0] == "less" {
 			s.awaitLog(id, "line 0 of many")
 			for _, keys := range []string{"G", "g", "d", "q"} {

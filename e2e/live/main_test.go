@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(proctest.Main(m))
 }
 
-// either returns the short value, or the long value if the long variants are enabled.
-func either[T any](short, long T) T {
+// shortOrLong returns the short value, or the long value if the long variants are enabled.
+func shortOrLong[T any](short, long T) T {
 	if proctest.Long() {
 		return long
 	}

@@ -66,8 +66,8 @@ func raw() error {
 	return err
 }
 
-// gate waits until a file exists. With an empty path it returns at once.
-func gate(path string) {
+// waitForFile waits until a file exists. With an empty path it returns at once.
+func waitForFile(path string) {
 	for path != "" {
 		if _, err := os.Stat(path); err == nil {
 			return
@@ -90,7 +90,7 @@ func writeProgram(args []string) error {
 	if err := writeAll(all[:half]); err != nil {
 		return err
 	}
-	gate(args[1])
+	waitForFile(args[1])
 	return writeAll(all[half:])
 }
 
@@ -249,7 +249,7 @@ func screenProgram(args []string) error {
 	if err := writeAll(drawing()); err != nil {
 		return err
 	}
-	gate(args[0])
+	waitForFile(args[0])
 	_, err := io.WriteString(os.Stdout, drawingEnd)
 	return err
 }

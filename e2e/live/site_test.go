@@ -79,8 +79,8 @@ func (s *site) run(script string, more ...func(*api.CreateRun)) string {
 	return r.ID
 }
 
-// with sets the provider of a run.
-func with(provider string) func(*api.CreateRun) {
+// withProvider sets the provider of a run.
+func withProvider(provider string) func(*api.CreateRun) {
 	return func(b *api.CreateRun) { b.Provider = provider }
 }
 
@@ -128,13 +128,13 @@ func (s *site) wantLog(runID string, want []byte) {
 	}
 	for name, got := range map[string][]byte{"the record": record, "the orchestrator's copy": s.relayed(runID)} {
 		if !bytes.Equal(got, want) {
-			s.t.Errorf("%s of run %s has %d bytes, want %d; they differ from byte %d on", name, runID, len(got), len(want), differ(got, want))
+			s.t.Errorf("%s of run %s has %d bytes, want %d; they differ from byte %d on", name, runID, len(got), len(want), firstDifference(got, want))
 		}
 	}
 }
 
-// differ returns the offset from which two texts differ.
-func differ(a, b []byte) int {
+// firstDifference returns the offset from which two texts differ.
+func firstDifference(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++

@@ -10,11 +10,11 @@ import (
 	"svc/internal/proctest"
 )
 
-// toldSize matches the output of sizeProgram about its size.
-var toldSize = regexp.MustCompile(`\[(?:start|changed) \d+x\d+\]`)
+// sizeLine matches the output of sizeProgram about its size.
+var sizeLine = regexp.MustCompile(`\[(?:start|changed) \d+x\d+\]`)
 
-// sized starts a run of sizeProgram and waits until it has printed its first size.
-func (s *site) sized() string {
+// startSizeProgram starts a run of sizeProgram and waits until it has printed its first size.
+func (s *site) startSizeProgram() string {
 	s.t.Helper()
 	id := s.run(program("size"))
 	s.awaitLog(id, "[start 220x50]")
@@ -25,7 +25,7 @@ func (s *site) sized() string {
 func (s *site) sizes(runID string) []string {
 	s.t.Helper()
 	var found []string
-	for _, m := range toldSize.FindAll(s.relayed(runID), -1) {
+	for _, m := range sizeLine.FindAll(s.relayed(runID), -1) {
 		found = append(found, string(m))
 	}
 	return found
@@ -35,7 +35,7 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
 	for _, n := range []int{2, 10, 50} {
-		id := s.sized()
+		id := s.startSizeProgram()
 		holder := s.attach(id)
 		holder.awaitLease(mark{})
 		var viewers []*viewer
@@ -54,7 +54,7 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 			}
 			v.awaitData(mark{}, "[start 220x50]") // the whole screen, at the session's size
 			v.awaitError(mark{}, "lease_held")
-			since := v.here()
+			since := v.position()
 			v.resize(90, 30)
 			v.typeIn("not mine\r")
 			v.awaitError(since, "lease_held")
@@ -77,7 +77,7 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 		for _, v := range viewers {
 			v.leave()
 		}
-		since := holder.here()
+		since := holder.position()
 		holder.resize(100, 30)
 		holder.awaitSize(since, 100, 30)
 		s.awaitLog(id, "[changed 100x30]")
@@ -98,12 +98,12 @@ func TestViewersNeverChangeTheSizeWithoutTheLease(t *testing.T) {
 func TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, proctest.WorkerOptions{})
-	id := s.sized()
+	id := s.startSizeProgram()
 	holder := s.attach(id)
 	holder.awaitLease(mark{})
 	var viewers []*viewer
 	var asked []string
-	for i := range either(12, 60) {
+	for i := range shortOrLong(12, 60) {
 		cols, rows := 100+i, 20+i%20
 		asked = append(asked, fmt.Sprintf("[changed %dx%d]", cols, rows))
 		holder.resize(cols, rows)
@@ -130,7 +130,7 @@ func TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes(t *testing.T) {
 		}
 		at = next
 	}
-	since := viewers[0].here()
+	since := viewers[0].position()
 	holder.send(frame{Type: "release_lease"})
 	viewers[0].awaitLease(since)
 	viewers[0].awaitSize(since, 220, 50)

@@ -70,7 +70,7 @@ func newViewer(t *testing.T, conn *websocket.Conn, err error) *viewer {
 	ctx, stop := context.WithCancel(context.Background())
 	v := &viewer{t: t, conn: conn, done: make(chan struct{}), stop: stop}
 	go v.read(ctx)
-	t.Cleanup(v.vanish)
+	t.Cleanup(v.closeNow)
 	return v
 }
 
@@ -97,11 +97,11 @@ func (v *viewer) read(ctx context.Context) {
 // leave closes the socket as a page does.
 func (v *viewer) leave() {
 	_ = v.conn.Close(websocket.StatusNormalClosure, "") // the server may have closed it already
-	v.vanish()
+	v.closeNow()
 }
 
-// vanish ends the viewer without a close frame.
-func (v *viewer) vanish() {
+// closeNow ends the viewer without a close frame.
+func (v *viewer) closeNow() {
 	v.stop()
 	_ = v.conn.CloseNow() // it may be closed already
 	<-v.done
@@ -133,8 +133,8 @@ func (v *viewer) resize(cols, rows int) {
 // mark is a position in the frames and the output that a viewer has received.
 type mark struct{ frames, data int }
 
-// here returns the current position.
-func (v *viewer) here() mark {
+// position returns the current position.
+func (v *viewer) position() mark {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return mark{len(v.frames), len(v.data)}

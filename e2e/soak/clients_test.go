@@ -40,10 +40,10 @@ type client struct {
 	random *rand.Rand
 	count  int
 	items  []string // items of this client; no other client changes them
-	runs   []launched
+	runs   []startedRun
 }
 
-type launched struct {
+type startedRun struct {
 	id    string
 	agent agent
 	at    time.Time
@@ -115,7 +115,7 @@ func (c *client) answered(key string, request func(context.Context) error) error
 			return nil
 		case errors.As(err, &refused) && refused.Code == svc.CodeInternal:
 			c.s.complain("%s: %v", key, err)
-		case errors.As(err, &refused) && !passing(refused.Code):
+		case errors.As(err, &refused) && !transient(refused.Code):
 			return err
 		}
 		c.s.count("requests repeated")
@@ -123,8 +123,8 @@ func (c *client) answered(key string, request func(context.Context) error) error
 	}
 }
 
-// passing reports whether an error code is transient, so that the same request may succeed soon.
-func passing(code svc.Code) bool {
+// transient reports whether an error code is transient, so that the same request may succeed soon.
+func transient(code svc.Code) bool {
 	return code == svc.CodeUnavailable || code == svc.CodeReplicaUnreachable
 }
 
@@ -135,7 +135,7 @@ func (s *site) complain(format string, args ...any) {
 	s.answers = append(s.answers, fmt.Sprintf(format, args...))
 }
 
-func (c *client) enter(what writeKind, id, mark string) {
+func (c *client) addToLedger(what writeKind, id, mark string) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	c.s.ledger = append(c.s.ledger, write{what, id, mark})
@@ -152,7 +152,7 @@ func (c *client) newItem() {
 		c.s.complain("create item %s: %v", c.key(), err)
 		return
 	}
-	c.enter(wroteItem, item.ID, title)
+	c.addToLedger(wroteItem, item.ID, title)
 	c.items = append(c.items, item.ID)
 }
 
@@ -169,7 +169,7 @@ func (c *client) rename() {
 		c.s.complain("rename item %s: %v", c.key(), err)
 		return
 	}
-	c.enter(wroteTitle, id, title)
+	c.addToLedger(wroteTitle, id, title)
 }
 
 // deleteItem deletes an item. A key has no effect on this request; a second delete returns not_found.
@@ -188,7 +188,7 @@ func (c *client) deleteItem() {
 		return
 	}
 	c.items = append(c.items[:at], c.items[at+1:]...)
-	c.enter(wroteDelete, id, "")
+	c.addToLedger(wroteDelete, id, "")
 }
 
 func (c *client) newRun() {
@@ -206,9 +206,9 @@ func (c *client) newRun() {
 		c.s.complain("create run %s: %v", c.key(), err)
 		return
 	}
-	c.enter(wroteRun, r.ID, c.key())
+	c.addToLedger(wroteRun, r.ID, c.key())
 	c.s.count("runs: " + a.name)
-	c.runs = append(c.runs, launched{r.ID, a, time.Now()})
+	c.runs = append(c.runs, startedRun{r.ID, a, time.Now()})
 	if a.asks {
 		key := c.key()
 		c.s.answering.Go(func() { c.s.answer(r.ID, key) }) // returns when the run has ended, at the latest after settle
@@ -235,7 +235,7 @@ func (c *client) stop(id string) {
 	})
 	switch {
 	case err == nil:
-		c.enter(wroteStop, id, "")
+		c.addToLedger(wroteStop, id, "")
 	case svc.CodeOf(err) != svc.CodeRunNotActive:
 		c.s.complain("stop run %s: %v", id, err)
 	}

@@ -114,10 +114,10 @@ func useWrongClock(t *testing.T) bool {
 	return true
 }
 
-// rightTimes corrects the times of a journal that was written while the clock was moved. A time may match
+// correctTimes corrects the times of a journal that was written while the clock was moved. A time may match
 // more than one position of the clock. came has the time at which a reader received each event, which is
 // shortly after the event.
-func rightTimes(journal []event, jumps []jump, came map[int64]time.Time) {
+func correctTimes(journal []event, jumps []jump, came map[int64]time.Time) {
 	const slack = time.Second // a frozen or busy process reads the clock's new offset late
 	for i, e := range journal {
 		var right time.Time
@@ -148,7 +148,7 @@ func TestTheTimesOfAMovedClockAreSetRight(t *testing.T) {
 		{220, 220, 220},
 	} {
 		journal := []event{{Seq: 7, At: at(c.written)}}
-		rightTimes(journal, jumps, map[int64]time.Time{7: at(c.came)})
+		correctTimes(journal, jumps, map[int64]time.Time{7: at(c.came)})
 		if got := journal[0].At; !got.Equal(at(c.want)) {
 			t.Errorf("written at %d s and read at %d s: happened at %v, want %d s", c.written, c.came, got.Sub(noon), c.want)
 		}

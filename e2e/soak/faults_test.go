@@ -22,12 +22,12 @@ type fault struct {
 
 // schedule causes random faults until the time is over, and then ends all of them.
 type schedule struct {
-	s     *site
-	seed  uint64
-	pace  time.Duration // the mean time between two faults
-	drawn uint64
-	open  []openFault
-	diary []byte // the times at which faults began and ended
+	s        *site
+	seed     uint64
+	pace     time.Duration // the mean time between two faults
+	drawn    uint64
+	open     []openFault
+	faultLog []byte // the times at which faults began and ended
 }
 
 type openFault struct {
@@ -73,7 +73,7 @@ func (c *schedule) busy(target string) bool {
 }
 
 func (c *schedule) begin(random *rand.Rand, over time.Time) {
-	f := c.draw(random)
+	f := c.randomFault(random)
 	length := f.least + time.Duration(random.Int64N(int64(max(f.most-f.least, 0))+1))
 	until := time.Now().Add(length)
 	if f.begin == nil || c.busy(f.target) || until.After(over) {
@@ -97,13 +97,13 @@ func (c *schedule) endDue(now time.Time) {
 	}
 }
 
-// note adds a line to the diary, which keep stores with the logs.
+// note adds a line to the fault log, which keep stores with the other logs.
 func (c *schedule) note(what string, f fault) {
-	c.diary = append(c.diary, fmt.Sprintf("%s %-5s %s (%s)\n", time.Now().UTC().Format("15:04:05.000"), what, f.name, f.target)...)
+	c.faultLog = append(c.faultLog, fmt.Sprintf("%s %-5s %s (%s)\n", time.Now().UTC().Format("15:04:05.000"), what, f.name, f.target)...)
 }
 
-// draw returns a random fault. The weights determine how often each kind is chosen.
-func (c *schedule) draw(r *rand.Rand) fault {
+// randomFault returns a random fault. The weights determine how often each kind is chosen.
+func (c *schedule) randomFault(r *rand.Rand) fault {
 	s := c.s
 	h, o := s.anyHost(r), s.anyOrchestrator(r)
 	choices := []struct {
@@ -115,14 +115,14 @@ func (c *schedule) draw(r *rand.Rand) fault {
 		{30, func() fault { return s.killed("worker", h.Name, h.Process, 3*time.Second) }},
 		{20, func() fault { return s.frozen("worker", h.Name, h.Process) }},
 		{50, func() fault { return cut(h.proxy, h.Name+" link", r) }},
-		{10, func() fault { return cutReader(s.aside, r) }},
+		{10, func() fault { return cutReader(s.readerProxy, r) }},
 		{15, func() fault { return s.killSession(r) }},
 		{15, func() fault { return s.freezeSession(r) }},
 		{15, func() fault { return s.fillDisk(h.Name, h.Dir) }},
 		{10, func() fault { return s.fillDisk("orchestrator", o.Dir) }},
 		{30, func() fault { return s.breakDatabase(r) }},
 		{15, func() fault { return s.moveClock(r) }},
-		{1, func() fault { return s.outlast() }},
+		{1, func() fault { return s.longOutage() }},
 		{s.ifMembers(45), func() fault { return s.cutMember(o, r) }},
 	}
 	total := 0
@@ -165,15 +165,15 @@ func (s *site) frozen(what, target string, p *proctest.Process) fault {
 	if !s.alive(p) {
 		return fault{}
 	}
-	return s.separating(fault{
+	return s.recordSeparation(fault{
 		name: what + " frozen", target: target, most: 9 * time.Second,
 		begin: func() { p.Signal(syscall.SIGSTOP) },
 		end:   func() { p.Signal(syscall.SIGCONT) },
 	})
 }
 
-// outlast stops the orchestrator for longer than the dispatch timeout.
-func (s *site) outlast() fault {
+// longOutage stops the orchestrator for longer than the dispatch timeout.
+func (s *site) longOutage() fault {
 	if s.m != nil {
 		return fault{} // another orchestrator would take over
 	}

@@ -149,7 +149,7 @@ func (s *site) gatherRecords(v *evidence) {
 	for _, e := range s.reader.Events() {
 		came[e.Seq] = e.Came
 	}
-	rightTimes(v.Journal, s.jumps, came)
+	correctTimes(v.Journal, s.jumps, came)
 	for item, err := range c.AllWorkItems(ctx, svc.WorkItemFilter{ProjectID: s.project}) {
 		if err != nil {
 			s.t.Fatal(err)

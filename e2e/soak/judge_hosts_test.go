@@ -38,7 +38,7 @@ func keysOnce(f *file, complain complaint) {
 func reportsArrive(f *file, complain complaint) {
 	for a, t := range f.Truth {
 		var got, asked []string
-		for _, e := range f.told(a, svc.TopicRunSignal) {
+		for _, e := range f.eventsOf(a, svc.TopicRunSignal) {
 			switch {
 			case e.text("kind") != string(svc.SignalProgress):
 			case e.Payload["needs_input"] == true:
@@ -48,10 +48,10 @@ func reportsArrive(f *file, complain complaint) {
 			}
 		}
 		undisturbed := t.Exit != nil && f.Kills[a] == "" && !f.stopped(a) && !f.diskWasFull(a)
-		if undisturbed && !isPart(t.Progress, got) || twice(got) {
+		if undisturbed && !isPart(t.Progress, got) || hasDuplicate(got) {
 			complain("%s reported %q, the journal has %q", a, t.Progress, got)
 		}
-		if undisturbed && !isPart(t.Asked, asked) || twice(asked) {
+		if undisturbed && !isPart(t.Asked, asked) || hasDuplicate(asked) {
 			complain("%s asked %q, the journal has %q", a, t.Asked, asked)
 		}
 	}
@@ -67,7 +67,7 @@ func isPart(part, whole []string) bool {
 	return len(part) == 0
 }
 
-func twice(list []string) bool {
+func hasDuplicate(list []string) bool {
 	seen := map[string]bool{}
 	for _, s := range list {
 		if seen[s] {

@@ -14,12 +14,12 @@ import (
 func outputSums(f *file, complain complaint) {
 	for a, text := range f.Relayed {
 		sum := 0
-		for _, e := range f.told(a, svc.TopicRunOutput) {
+		for _, e := range f.eventsOf(a, svc.TopicRunOutput) {
 			sum += e.number("byte_count")
 		}
-		whole := len(f.told(a, svc.TopicRunFinished)) > 0 && !f.stopped(a) && !f.orchestratorWasFull(a)
+		whole := len(f.eventsOf(a, svc.TopicRunFinished)) > 0 && !f.stopped(a) && !f.orchestratorWasFull(a)
 		if sum > len(text) || whole && sum < len(text) {
-			complain("%s: the journal counts %d bytes, the log has %d: %v", a, sum, len(text), f.told(a, svc.TopicRunOutput))
+			complain("%s: the journal counts %d bytes, the log has %d: %v", a, sum, len(text), f.eventsOf(a, svc.TopicRunOutput))
 		}
 	}
 }
@@ -104,7 +104,7 @@ func completeAtEnd(f *file, complain complaint) {
 // 10 s for a worker. The log is relayed only when the worker is back. A fault kills a worker for up to 3 s; on a busy
 // machine the restart takes longer.
 func (f *file) wrapperGaveUp(a attempt) bool {
-	host, ends := f.host(a), f.told(a, svc.TopicRunFinished)
+	host, ends := f.host(a), f.eventsOf(a, svc.TopicRunFinished)
 	return len(ends) > 0 && slices.ContainsFunc(f.Away, func(o outage) bool {
 		return o.What == host && o.To.Sub(o.From) > 8*time.Second && o.covers(ends[0].At, ends[0].At)
 	})
@@ -115,7 +115,7 @@ func lastScreens(f *file, complain complaint) {
 	for id, r := range f.Runs {
 		a := attempt{id, r.Attempt}
 		t, started := f.Truth[a]
-		if !started || t.Lines == 0 || f.Kills[a] != "" || f.diskWasFull(a) || len(f.told(a, svc.TopicRunFinished)) == 0 {
+		if !started || t.Lines == 0 || f.Kills[a] != "" || f.diskWasFull(a) || len(f.eventsOf(a, svc.TopicRunFinished)) == 0 {
 			continue
 		}
 		screen, ok := f.Screens[id]

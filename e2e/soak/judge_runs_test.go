@@ -15,7 +15,7 @@ func startedOnce(f *file, complain complaint) {
 			complain("%s was started %d times: on %v", a, len(t.Starts), t.Starts)
 		}
 		if len(t.Starts) > 0 && t.Starts[0] != f.host(a) {
-			complain("%s was started on %v, but dispatched to %q: %v", a, t.Starts, f.host(a), f.told(a, svc.TopicRunSpawning))
+			complain("%s was started on %v, but dispatched to %q: %v", a, t.Starts, f.host(a), f.eventsOf(a, svc.TopicRunSpawning))
 		}
 	}
 }
@@ -23,7 +23,7 @@ func startedOnce(f *file, complain complaint) {
 // oneEnd finds attempts with more than one end in the journal.
 func oneEnd(f *file, complain complaint) {
 	for a := range f.events {
-		if ends := f.told(a, svc.TopicRunFinished, svc.TopicRunFailed); len(ends) > 1 {
+		if ends := f.eventsOf(a, svc.TopicRunFinished, svc.TopicRunFailed); len(ends) > 1 {
 			complain("%s has %d ends: %v", a, len(ends), ends)
 		}
 	}
@@ -55,10 +55,10 @@ var bySignal = []int{129, 130, 137, 143}
 // trueEnds compares each end in the journal with the agent's notes and with the faults of its session.
 func trueEnds(f *file, complain complaint) {
 	for a := range f.events {
-		for _, e := range f.told(a, svc.TopicRunFinished) {
+		for _, e := range f.eventsOf(a, svc.TopicRunFinished) {
 			trueExit(f, a, e, complain)
 		}
-		for _, e := range f.told(a, svc.TopicRunFailed) {
+		for _, e := range f.eventsOf(a, svc.TopicRunFailed) {
 			t, started := f.Truth[a]
 			killedAtItsStart := f.Kills[a] != "" && !started
 			if e.text("failure_reason") == "" && !t.Failed && !f.diskWasFull(a) && !killedAtItsStart {
@@ -105,7 +105,7 @@ func exitText(code *int) string {
 
 // trueStatus compares the run's record with its end in the journal.
 func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
-	ends := f.told(a, svc.TopicRunFinished, svc.TopicRunFailed)
+	ends := f.eventsOf(a, svc.TopicRunFinished, svc.TopicRunFailed)
 	var want svc.RunStatus
 	switch {
 	case f.stopped(a):
@@ -128,7 +128,7 @@ func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
 // waitingIsNotFailing finds pending runs that failed too early, or although a host was available for them.
 func waitingIsNotFailing(f *file, complain complaint) {
 	for a, events := range f.events {
-		for _, e := range f.told(a, svc.TopicRunFailed) {
+		for _, e := range f.eventsOf(a, svc.TopicRunFailed) {
 			reason := e.text("failure_reason")
 			if reason == "" || refusedByAll(f, a) {
 				continue
@@ -178,7 +178,7 @@ func connected(beats []time.Time, from, to time.Time) (sum time.Duration) {
 // refusedByAll reports whether no host was left for an attempt. A host that refused a dispatch does not get it again.
 func refusedByAll(f *file, a attempt) bool {
 	refused := map[string]bool{}
-	for _, e := range f.told(a, svc.TopicRunSpawning) {
+	for _, e := range f.eventsOf(a, svc.TopicRunSpawning) {
 		refused[e.text("host_id")] = true
 	}
 	return len(refused) == len(f.Hosts) || len(refused) == 1 && f.Runs[a.Run].PinnedHostID != nil
@@ -190,12 +190,12 @@ func allEnded(f *file, complain complaint) {
 		a := attempt{id, r.Attempt}
 		if r.Status.Active() {
 			complain("%s is still %s: %v", a, r.Status, f.events[a])
-		} else if r.SessionEndedAt == nil && len(f.told(a, svc.TopicRunStarted)) > 0 {
+		} else if r.SessionEndedAt == nil && len(f.eventsOf(a, svc.TopicRunStarted)) > 0 {
 			complain("%s is %s and its session has not ended: %v", a, r.Status, f.events[a])
 		}
 	}
 	for a := range f.Truth {
-		if a.Number == f.Runs[a.Run].Attempt && len(f.told(a, svc.TopicRunFinished, svc.TopicRunFailed)) == 0 {
+		if a.Number == f.Runs[a.Run].Attempt && len(f.eventsOf(a, svc.TopicRunFinished, svc.TopicRunFailed)) == 0 {
 			complain("%s was started and has no end in the journal: %v", a, f.events[a])
 		}
 	}

@@ -67,8 +67,8 @@ func judge(v *evidence) []violation {
 	return found
 }
 
-// told returns the events of one attempt with certain topics.
-func (f *file) told(a attempt, topics ...svc.Topic) []event {
+// eventsOf returns the events of one attempt with certain topics.
+func (f *file) eventsOf(a attempt, topics ...svc.Topic) []event {
 	var found []event
 	for _, e := range f.events[a] {
 		if contains(topics, e.Topic) {
@@ -79,11 +79,11 @@ func (f *file) told(a attempt, topics ...svc.Topic) []event {
 }
 
 // stopped reports whether a client stopped this attempt.
-func (f *file) stopped(a attempt) bool { return len(f.told(a, svc.TopicRunStopped)) > 0 }
+func (f *file) stopped(a attempt) bool { return len(f.eventsOf(a, svc.TopicRunStopped)) > 0 }
 
 // host returns the name of the host to which an attempt was dispatched last; empty: none.
 func (f *file) host(a attempt) string {
-	given := f.told(a, svc.TopicRunSpawning)
+	given := f.eventsOf(a, svc.TopicRunSpawning)
 	if len(given) == 0 {
 		return ""
 	}
@@ -94,7 +94,7 @@ func (f *file) host(a attempt) string {
 func (f *file) diskWasFull(a attempt) bool {
 	t, ok := f.Truth[a]
 	if !ok {
-		given := f.told(a, svc.TopicRunSpawning)
+		given := f.eventsOf(a, svc.TopicRunSpawning)
 		return len(given) > 0 && f.full(f.host(a), given[0].At, given[len(given)-1].At)
 	}
 	return f.full(f.host(a), t.From, t.To)

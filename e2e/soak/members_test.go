@@ -35,8 +35,8 @@ func (s *site) ifMembers(weight int) int {
 	return weight
 }
 
-// separating records the time span of a fault that separates an orchestrator from the others.
-func (s *site) separating(f fault) fault {
+// recordSeparation records the time span of a fault that separates an orchestrator from the others.
+func (s *site) recordSeparation(f fault) fault {
 	if s.m == nil {
 		return f
 	}
@@ -59,7 +59,7 @@ func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
 	i := slices.Index(s.all, o)
 	link := s.links[i]
 	lose := func(name string, mode pgtest.Mode) fault {
-		return s.separating(fault{
+		return s.recordSeparation(fault{
 			name: "orchestrator's database " + name, target: o.Name() + " database", most: 10 * time.Second,
 			begin: func() {
 				link.Set(mode)
@@ -74,7 +74,7 @@ func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
 		})
 	}
 	part := func(name string, silently bool) fault {
-		return s.separating(fault{
+		return s.recordSeparation(fault{
 			name: "orchestrator separated from the balancer" + name, target: o.Name() + " balancer", most: 10 * time.Second,
 			begin: func() { s.m.Separate(o, silently) },
 			end:   func() { s.m.Rejoin(o) },
@@ -92,6 +92,6 @@ func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
 	default:
 		f := cut(s.m.Peers[i], o.Name()+" peers", r)
 		f.name = "peers' " + f.name
-		return s.separating(f)
+		return s.recordSeparation(f)
 	}
 }

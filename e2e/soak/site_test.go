@@ -19,29 +19,29 @@ import (
 const (
 	workers      = 3
 	offlineAfter = 6 * time.Second
-	// A run fails after it has waited this long for a host. No fault disconnects a host for so long, but outlast stops
-	// the orchestrator for longer.
+	// A run fails after it has waited this long for a host. No fault disconnects a host for so long, but longOutage
+	// stops the orchestrator for longer.
 	dispatchTimeout = time.Minute
 )
 
 // site is the whole system under test, and the evidence that is collected while it runs.
 type site struct {
-	t       *testing.T
-	lab     *proctest.Lab
-	o       *proctest.Orchestrator // used by clients and workers: the only orchestrator, or the balancer
-	all     []*proctest.Orchestrator
-	m       *proctest.Members // nil: there is only one
-	links   []*pgtest.Link    // the proxy of each member to the database
-	cluster *pgtest.Cluster   // nil: SQLite
-	hosts   []*host
-	readers map[string]*proctest.Follower
-	reader  *proctest.Follower // the reader without a proxy
-	aside   *proctest.Proxy    // the proxy of another reader
-	project string
-	disks   bool   // the disks of the hosts and orchestrators are small file systems, which can be filled
-	truth   string // the folder of the agents' notes
-	clock   string // the file that moves the orchestrator's clock; empty: the clock is not moved
-	jumps   []jump // of that clock; the first has the offset 0
+	t           *testing.T
+	lab         *proctest.Lab
+	o           *proctest.Orchestrator // used by clients and workers: the only orchestrator, or the balancer
+	all         []*proctest.Orchestrator
+	m           *proctest.Members // nil: there is only one
+	links       []*pgtest.Link    // the proxy of each member to the database
+	cluster     *pgtest.Cluster   // nil: SQLite
+	hosts       []*host
+	readers     map[string]*proctest.Follower
+	reader      *proctest.Follower // the reader without a proxy
+	readerProxy *proctest.Proxy    // the proxy of another reader
+	project     string
+	disks       bool   // the disks of the hosts and orchestrators are small file systems, which can be filled
+	truth       string // the folder of the agents' notes
+	clock       string // the file that moves the orchestrator's clock; empty: the clock is not moved
+	jumps       []jump // of that clock; the first has the offset 0
 
 	answering sync.WaitGroup // goroutines that wait for a question
 
@@ -105,9 +105,9 @@ func newSite(t *testing.T, kind string, clock bool) *site {
 	for _, o := range s.all {
 		o.AwaitReady()
 	}
-	s.aside = proctest.NewProxy(s.o)
+	s.readerProxy = proctest.NewProxy(s.o)
 	s.reader = s.o.Follow()
-	s.readers["direct"], s.readers["through a bad network"] = s.reader, s.o.FollowBy(s.aside.URL)
+	s.readers["direct"], s.readers["through a bad network"] = s.reader, s.o.FollowBy(s.readerProxy.URL)
 	if s.m != nil {
 		for _, o := range s.all {
 			s.readers["of "+o.Name()] = o.Follow()

@@ -57,10 +57,10 @@ func soak(t *testing.T, set settings, kind string) {
 		t.Errorf("VIOLATION %s", f)
 	}
 	s.report(v, found)
-	s.keep(faults.diary)
+	s.keep(faults.faultLog)
 }
 
-// keep copies the logs of the processes, the agents' notes and the diary of faults to the folder
+// keep copies the logs of the processes, the agents' notes and the log of faults to the folder
 // SVC_SOAK_KEEP if the test has failed.
 func (s *site) keep(diary []byte) {
 	dir := os.Getenv("SVC_SOAK_KEEP")

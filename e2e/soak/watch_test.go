@@ -121,7 +121,7 @@ func (s *site) sendKeys(c *api.Client, runID, key, text string) bool {
 			return false
 		case errors.As(err, &refused) && refused.Code == svc.CodeInternal:
 			s.complain("keys %s: %v", key, err)
-		case errors.As(err, &refused) && !passing(refused.Code) && refused.Code != svc.CodeHostNotConnected:
+		case errors.As(err, &refused) && !transient(refused.Code) && refused.Code != svc.CodeHostNotConnected:
 			return false
 		}
 		proctest.Pause(200 * time.Millisecond)
