@@ -113,6 +113,9 @@ func TestKeysAreNamesOrWordsAndNothingElse(t *testing.T) {
 			t.Errorf("key %.40q: %v", key, err)
 		}
 	}
+	if after := s.state(id); after != before {
+		t.Errorf("refused keys changed tmux from\n%s\nto\n%s", before, after)
+	}
 	if err := s.client.SendKeys(t.Context(), id, []string{"Up", "text:Up", "Enter", "F1", "Ctrl+C", "theend"}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +123,7 @@ func TestKeysAreNamesOrWordsAndNothingElse(t *testing.T) {
 	if got := string(read(t, typed)); got != "\x1b[AUp\rF1\x03theend" {
 		t.Errorf("the program got %q", got)
 	}
-	if _, err := os.Stat(canary); err == nil || !strings.Contains(before, "220x50") {
+	if _, err := os.Stat(canary); err == nil {
 		t.Error("a command in a key was executed")
 	}
 }
