@@ -18,26 +18,28 @@ type Checkpoint struct {
 	Number int    `json:"number"` // 0: the base itself
 	Commit string `json:"commit"`
 	Tree   string `json:"tree"`
-	// Head is the commit that the agent's HEAD named, and the checkpoint's parent.
+	// Head is the commit that the agent's HEAD named. It is the checkpoint's parent.
 	Head string   `json:"head"`
 	At   svc.Time `json:"at,omitempty"`
-	// Warnings is what could not be read or stored; empty: the checkpoint has everything.
+	// Warnings describes what could not be read or stored. Empty: the checkpoint is complete.
 	Warnings string `json:"warnings,omitempty"`
-	// Conflicts are paths that a merge or rebase under way has left unresolved.
+	// Conflicts lists the paths that an unfinished merge or rebase has left unresolved.
 	Conflicts []string `json:"conflicts,omitempty"`
 }
 
-// headRef is what the HEAD of our own repository names: a commit with the tree that the index has, where there is one. A status then has nothing
-// to compare the index with. Nothing else depends on it.
+// headRef is the ref that HEAD of the private repository names. When it is set, it names a commit with the same tree
+// as the private index, so that git status has no difference between HEAD and the index to report. Nothing else
+// depends on it.
 const headRef = "refs/heads/main"
 
 func checkpointRef(number int) string { return "refs/svc/" + strconv.Itoa(number) }
 
-// author is who makes checkpoints.
+// author is the author and committer of checkpoints.
 var author = git.Identity{Name: "svc", Email: "svc@localhost"}
 
-// Checkpoint keeps what is in the workspace now, and tells whether that is new: a tree and a HEAD as in the newest
-// checkpoint make none. The error is ErrMissing when the folder is gone; then the newest one stands.
+// Checkpoint stores the current content of the workspace and reports whether that made a new checkpoint. It makes
+// none if tree and HEAD are the same as in the newest checkpoint. The error is ErrMissing if the folder is gone; the
+// newest checkpoint remains.
 func (h Host) Checkpoint(ctx context.Context, id string) (c Checkpoint, made bool, err error) {
 	l, r, err := h.open(ctx, id)
 	if err != nil {
@@ -54,7 +56,7 @@ func (h Host) Checkpoint(ctx context.Context, id string) (c Checkpoint, made boo
 
 // open acquires a workspace's lock, repairs what a killed process has left, and reads the record.
 func (h Host) open(ctx context.Context, id string) (*lock, Record, error) {
-	if _, err := h.Record(id); err != nil { // makes no folder for an id that is unknown
+	if _, err := h.Record(id); err != nil { // hold would create a folder for an unknown id
 		return nil, Record{}, err
 	}
 	l, err := hold(ctx, h.keep(id, "lock"))
@@ -81,13 +83,14 @@ func (h Host) recover(id string) error {
 	return h.private(h.Git, id).Recover()
 }
 
-// tree is the folder as our own repository and index see it.
+// tree returns the workspace's folder as a git.Tree with the private repository and the private index.
 func (h Host) tree(private git.Repo, r Record) git.Tree {
 	return git.Tree{Repo: private, Root: r.Path, Index: h.keep(r.ID, "index"), Split: true}
 }
 
-// checkpoint makes one if there is something new, and records it. It is whole when the index shall have its tree; after a cut it must be, because
-// what the index has is not known.
+// checkpoint makes a checkpoint if tree or HEAD has changed, and records it. If whole is true, the private index has
+// the tree of the checkpoint afterwards. whole must be true after a holder of the lock was killed, because the
+// content of the index is then unknown.
 func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool, err error) {
 	if err := checkFolder(r.Path); err != nil {
 		return false, err
@@ -107,7 +110,7 @@ func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool,
 	next.Head = h.importHead(ctx, private, *r)
 	next.Conflicts = h.conflicts(ctx, private, *r)
 	if next.Tree == r.Newest.Tree && next.Head == r.Newest.Head {
-		// Nothing new to keep. The warnings are those of this pass, not of the last one.
+		// Nothing has changed. The warnings are those of this pass, not of the previous one.
 		r.Newest.Warnings, r.Newest.Conflicts = next.Warnings, next.Conflicts
 		if r.Ignored == ignored && r.Indexed == indexed {
 			return false, nil
@@ -123,7 +126,8 @@ func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool,
 		}
 		r.Newest = next
 	}
-	// Stored, then recorded, then named: a checkpoint without its ref is found by its record (Export names it again).
+	// The objects are stored before the record is written, and the record before the ref. If the ref is missing after a
+	// crash, Export sets it from the record.
 	if err := objects.Flush(); err != nil {
 		return false, err
 	}
@@ -141,7 +145,7 @@ func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool,
 	return true, private.SetRef(checkpointRef(next.Number), next.Commit)
 }
 
-// bundledCheckpoint is the checkpoint that a bundle's refs name.
+// bundledCheckpoint returns the checkpoint that one of a bundle's refs names.
 func bundledCheckpoint(refs []git.Ref) (Checkpoint, error) {
 	for _, ref := range refs {
 		digits, ok := strings.CutPrefix(ref.Name, "refs/svc/")

@@ -15,11 +15,12 @@ import (
 	"svc/git"
 )
 
-// rawAttributes store every file as it is, whatever the attributes in the folder ask for.
+// rawAttributes make git store every file unchanged, whatever attributes the folder has.
 const rawAttributes = "* -text !eol -ident !working-tree-encoding !filter\n"
 
-// collect stores the folder as a tree. A few plain changes are put into the tree that the index has; everything else, and all when whole
-// is set, goes through the index, which then has the tree that is returned.
+// collect stores the folder as a tree. A few plain changes are applied to the tree that the private index has,
+// without a change of the index. All other changes, and every change if whole is true, go through the index, which
+// then has the returned tree.
 func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, whole bool) (Checkpoint, error) {
 	changes, err := tree.Status(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -60,7 +61,8 @@ func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, whole bool)
 	return Checkpoint{Tree: r.Indexed, Warnings: joinLines([]string{changes.Warnings, nested, refused})}, nil
 }
 
-// changesIndex records that the index is about to change, so that nobody relies on what it had when this process is killed in the middle.
+// changesIndex records that the private index is about to change, so that its old tree is not trusted if this process
+// is killed before the change is complete.
 func (h Host) changesIndex(r *Record) error {
 	if r.Indexed == "" {
 		return nil
@@ -69,8 +71,9 @@ func (h Host) changesIndex(r *Record) error {
 	return h.write(*r)
 }
 
-// lookAnew takes the status with an index that is made from the newest checkpoint, in case the one that is there is why it failed: a power cut
-// may have left half of it. It is replaced only by a complete one.
+// lookAnew repeats the status with an index that is made from the newest checkpoint, because the existing index may
+// have caused the error: a power cut may have left it incomplete. The existing index is replaced only by a complete
+// one.
 func (h Host) lookAnew(ctx context.Context, tree git.Tree, r *Record, failed error) (git.Changes, error) {
 	anew := tree
 	anew.Index += ".anew"
@@ -90,8 +93,9 @@ func (h Host) lookAnew(ctx context.Context, tree git.Tree, r *Record, failed err
 	return tree.Status(ctx)
 }
 
-// update brings paths into the index. Where git refuses, the files are stored without any conversion, and those
-// that cannot be read are left as they were: one bad file does not keep the others from being kept.
+// update updates paths in the index. If git fails, update tries again without any conversion and without the files
+// that cannot be read; those keep their old entry. One bad file therefore does not prevent the others from being
+// stored.
 func (h Host) update(ctx context.Context, tree git.Tree, remove, put []string) (warnings string, err error) {
 	warnings, err = tree.Update(ctx, remove, put)
 	if err == nil || ctx.Err() != nil {
@@ -113,7 +117,7 @@ func (h Host) update(ctx context.Context, tree git.Tree, remove, put []string) (
 	return warnings, err
 }
 
-// sift tells the files that can be read, or are gone, from those that cannot.
+// sift separates the files that can be read, or no longer exist, from those that cannot be read.
 func sift(dir string, names []string) (readable, unreadable []string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -137,11 +141,12 @@ func sift(dir string, names []string) (readable, unreadable []string) {
 	return readable, unreadable
 }
 
-// maxNesting is how deep repositories inside of repositories are followed.
+// maxNesting is the number of levels down to which repositories inside repositories are followed.
 const maxNesting = 16
 
-// nestedFiles lists the files of repositories inside the folder that are no submodules. Git would note only the
-// commit that they are at, which nobody else has; so they are kept as the plain files that they are.
+// nestedFiles lists the files of repositories inside the folder that are not submodules. Git would store only the
+// commit that such a repository is at, and no other repository has that commit. The files are therefore stored as
+// plain files.
 func nestedFiles(ctx context.Context, tree git.Tree, prefix string, dirs []string, depth int) (files []string, warnings string, err error) {
 	if depth > maxNesting {
 		return nil, "repositories are nested too deeply below " + strconv.Quote(prefix), nil
@@ -167,7 +172,7 @@ func nestedFiles(ctx context.Context, tree git.Tree, prefix string, dirs []strin
 	return files, joinLines(said), nil
 }
 
-// joinLines joins what is not empty.
+// joinLines joins the texts that are not empty.
 func joinLines(texts []string) string {
 	var said []string
 	for _, text := range texts {

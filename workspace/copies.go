@@ -13,8 +13,8 @@ import (
 	"svc/git"
 )
 
-// makeCopy makes the folder and the agent's repository, on its branch, and answers where that has its index. The
-// folder is still empty.
+// makeCopy makes the folder and the agent's repository, with HEAD on the workspace's branch, and returns the path of
+// that repository's index. The folder has no files yet.
 func (h Host) makeCopy(ctx context.Context, mirror, private git.Repo, r Record) (index string, err error) {
 	if err := os.MkdirAll(filepath.Dir(r.Path), 0o700); err != nil {
 		return "", fmt.Errorf("make workspace: %w", err)
@@ -36,7 +36,7 @@ func (h Host) makeCopy(ctx context.Context, mirror, private git.Repo, r Record) 
 	return filepath.Join(clone.Dir, "index"), clone.SetHead(ref)
 }
 
-// handOver gives the agent's repository the commits of a bundle that are not in the mirror.
+// handOver copies the commits of a bundle that are not in the mirror to the agent's repository.
 func (h Host) handOver(ctx context.Context, private git.Repo, r Record, objects string) error {
 	if r.Newest.Head == r.BaseCommit {
 		return nil
@@ -44,9 +44,9 @@ func (h Host) handOver(ctx context.Context, private git.Repo, r Record, objects 
 	return private.Pack(ctx, []string{r.Newest.Head}, []string{r.BaseCommit}, objects)
 }
 
-// makeWorktree adds a working tree to the repository that all worktrees of a mirror share. That one belongs to the agents
-// in it, who may have put anything into its config: so the few files of a worktree are written here, through a root that no link
-// leads out of, and no git is executed there.
+// makeWorktree adds a working tree to the repository that all worktrees of a mirror share. The agents in those
+// worktrees can write to that repository, its config included. The few files of a worktree are therefore written
+// here, through an os.Root that no link can leave, and git is not executed there.
 func (h Host) makeWorktree(ctx context.Context, mirror, private git.Repo, r Record) (index string, err error) {
 	shared := h.shared(r.Source.Repo)
 	l, err := hold(ctx, shared+".lock")
@@ -73,7 +73,7 @@ func (h Host) makeWorktree(ctx context.Context, mirror, private git.Repo, r Reco
 	for _, file := range []struct{ name, text string }{
 		{ref, r.Newest.Head},
 		{"refs/remotes/origin/" + r.BaseRef, r.BaseCommit},
-		// Locked: a "git worktree prune" or "remove" of a neighbour leaves it alone.
+		// Locked, so that "git worktree prune" or "remove" in another worktree does not remove this one.
 		{admin + "/locked", "svc workspace " + r.ID},
 		{admin + "/commondir", "../.."},
 		{admin + "/gitdir", filepath.Join(r.Path, ".git")},
@@ -93,13 +93,15 @@ func (h Host) makeWorktree(ctx context.Context, mirror, private git.Repo, r Reco
 	return filepath.Join(dir, "index"), nil
 }
 
-// openShared makes the repository that worktrees share. It reads the mirror's objects and has the real remote.
+// openShared makes the repository that worktrees share, if it does not exist. It reads the mirror's objects, and its
+// remote "origin" is the workspace's repository.
 func (h Host) openShared(ctx context.Context, mirror git.Repo, r Record) error {
 	dir := h.shared(r.Source.Repo)
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	// Complete at its place or not at all: once it is there, no git is executed in it any more.
+	// The repository is built under another name and renamed when it is complete. After that, git is not executed in
+	// it.
 	building := dir + ".new"
 	if err := removeTree(building); err != nil {
 		return err
@@ -120,8 +122,8 @@ func (h Host) openShared(ctx context.Context, mirror git.Repo, r Record) error {
 	return nil
 }
 
-// unlinkWorktree takes a workspace's files out of the shared repository. Its branch stays: the commits on it may be on
-// no other.
+// unlinkWorktree removes a workspace's files from the shared repository. Its branch stays, because its commits may be
+// on no other branch.
 func (h Host) unlinkWorktree(r Record) error {
 	root, err := os.OpenRoot(h.shared(r.Source.Repo))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +139,7 @@ func (h Host) unlinkWorktree(r Record) error {
 	return nil
 }
 
-// plainFolders makes sure that folders of somebody else are folders, not links to elsewhere.
+// plainFolders returns an error if one of the folders, to which others may write, is a link or a file.
 func plainFolders(root *os.Root, names ...string) error {
 	for _, name := range names {
 		info, err := root.Lstat(name)
@@ -151,7 +153,8 @@ func plainFolders(root *os.Root, names ...string) error {
 	return nil
 }
 
-// writeBelow makes a file below a root, with the folders on the way, whatever has its name now: a pipe that somebody put there is not opened.
+// writeBelow makes or replaces a file below a root, with its parent folders. An existing file of that name is
+// replaced by a rename and not opened: it may be a pipe, which would block.
 func writeBelow(root *os.Root, name, text string) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -171,7 +174,7 @@ func writeBelow(root *os.Root, name, text string) error {
 	return nil
 }
 
-// copyFile copies a file of ours.
+// copyFile copies a file to which no agent can write.
 func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

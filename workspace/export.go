@@ -15,19 +15,21 @@ import (
 	"svc/git"
 )
 
-// Export is a checkpoint as files that can be sent elsewhere.
+// Export is a checkpoint in the form of files for the orchestrator.
 type Export struct {
 	Number int
 	Bundle string // a git bundle on top of the workspace's base commit
 	Patch  string // against From
-	// From is what the change is compared with: the newest commit that the checkpoint shares with the base.
+	// From is the commit that the patch starts at: the newest common ancestor of base and checkpoint, or the base if
+	// they share no history.
 	From string
 	Tree string
 	Stat git.Stat
 }
 
-// Export writes the newest checkpoint as a bundle and a patch, each of at most max bytes. They stay until Acknowledge, and are not
-// written twice. The error is git.ErrTooLarge when one would be larger: the checkpoint is then on this host only.
+// Export writes the newest checkpoint as a bundle and a patch, each of at most max bytes. The files stay until
+// Acknowledge removes them; an existing file is not written again. The error is git.ErrTooLarge if one would be
+// larger: the checkpoint then exists on this host only.
 func (h Host) Export(ctx context.Context, id string, max int64) (e Export, err error) {
 	l, r, err := h.open(ctx, id)
 	if err != nil {
@@ -43,7 +45,7 @@ func (h Host) Export(ctx context.Context, id string, max int64) (e Export, err e
 	}
 	e = Export{Number: r.Newest.Number, Tree: r.Newest.Tree, Bundle: h.outFile(id, r.Newest.Number, "bundle"), Patch: h.outFile(id, r.Newest.Number, "patch")}
 	if e.From, err = private.MergeBase(ctx, r.BaseCommit, r.Newest.Commit); errors.Is(err, git.ErrNotFound) {
-		e.From, err = r.BaseCommit, nil // a history of the agent's own
+		e.From, err = r.BaseCommit, nil // the agent made a history that shares nothing with the base
 	}
 	if err != nil {
 		return Export{}, err
@@ -65,7 +67,7 @@ func (h Host) outFile(id string, number int, kind string) string {
 	return h.keep(id, filepath.Join("out", strconv.Itoa(number)+"."+kind))
 }
 
-// writeOnce writes a file that is complete, and safe against a power cut, as soon as it has its name.
+// writeOnce writes a file unless it exists. The file gets its name when it is complete and safe against a power cut.
 func writeOnce(path string, fill func(io.Writer) error) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -79,7 +81,8 @@ func writeOnce(path string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Lost notes that the orchestrator does not have a checkpoint any more that it had acknowledged: it is on this host only.
+// Lost records that the orchestrator no longer has a checkpoint that it had acknowledged: the checkpoint exists on
+// this host only.
 func (h Host) Lost(ctx context.Context, id string, number int) (err error) {
 	l, r, err := h.open(ctx, id)
 	if err != nil {
@@ -93,7 +96,8 @@ func (h Host) Lost(ctx context.Context, id string, number int) (err error) {
 	return h.write(r)
 }
 
-// Acknowledge notes that the orchestrator has a checkpoint for good, and removes the files of it and of earlier ones.
+// Acknowledge records that the orchestrator has stored a checkpoint durably, and removes the files of this checkpoint
+// and of earlier ones.
 func (h Host) Acknowledge(ctx context.Context, id string, number int) (err error) {
 	l, r, err := h.open(ctx, id)
 	if err != nil {
@@ -112,7 +116,7 @@ func (h Host) Acknowledge(ctx context.Context, id string, number int) (err error
 	}
 	for _, entry := range entries {
 		digits, _, _ := strings.Cut(entry.Name(), ".")
-		// What is no number was not finished, and nobody writes while the lock is held.
+		// A name without a number is an unfinished file. Its writer has ended, because writers hold the lock.
 		if n, err := strconv.Atoi(digits); err != nil || n <= r.Relayed {
 			if err := os.Remove(h.keep(id, filepath.Join("out", entry.Name()))); err != nil {
 				return fmt.Errorf("remove sent files: %w", err)

@@ -13,11 +13,13 @@ import (
 	"svc/git"
 )
 
-// importWithin bounds the copying of what an agent has committed, which may be made to wait for anything.
+// importWithin bounds the time to copy the agent's commits. The agent's repository may contain a file that blocks the
+// reader, such as a pipe.
 const importWithin = 2 * time.Minute
 
-// importHead copies what the agent has committed into our repository, and answers what its HEAD names. Where that
-// cannot be known or copied, the checkpoint stands on the HEAD of the one before: the files matter more.
+// importHead copies the agent's commits into the private repository and returns the commit that the agent's HEAD
+// names. If HEAD cannot be read, or the commits cannot be copied, it returns the HEAD of the newest checkpoint, so
+// that at least the files are kept.
 func (h Host) importHead(ctx context.Context, private git.Repo, r Record) string {
 	dir, common := h.gitDirs(r)
 	head, err := git.ReadHead(dir, common)
@@ -40,11 +42,12 @@ func (h Host) importHead(ctx context.Context, private git.Repo, r Record) string
 	return head.OID
 }
 
-// maxForeignFile bounds what is copied of the agent's repository: an index of a million files.
+// maxForeignFile bounds the bytes that are copied of one file of the agent's repository. It is enough for an index of
+// a million files.
 const maxForeignFile = 256 << 20
 
-// conflicts lists what an operation under way has left unresolved, by a copy of the agent's index. Nil: nothing is
-// known of any.
+// conflicts lists the paths that an unfinished operation has left unresolved. It reads a copy of the agent's index.
+// Nil: no conflicts, or they cannot be read.
 func (h Host) conflicts(ctx context.Context, private git.Repo, r Record) []string {
 	dir, _ := h.gitDirs(r)
 	if !git.InOperation(dir) {
@@ -62,7 +65,8 @@ func (h Host) conflicts(ctx context.Context, private git.Repo, r Record) []strin
 	return paths
 }
 
-// copyExcludes takes over what the agent's repository ignores besides its .gitignore files.
+// copyExcludes copies the agent's info/exclude, which has ignore rules besides the .gitignore files, into the private
+// repository.
 func (h Host) copyExcludes(r Record) error {
 	_, common := h.gitDirs(r)
 	ours := filepath.Join(h.keep(r.ID, "git"), "info", "exclude")
@@ -78,7 +82,7 @@ func (h Host) copyExcludes(r Record) error {
 	return nil
 }
 
-// copyForeign copies a plain file of a folder that is somebody else's.
+// copyForeign copies a regular file out of a folder to which others may write.
 func copyForeign(dir, name, to string) error {
 	from, err := git.OpenPlain(dir, name)
 	if err != nil {

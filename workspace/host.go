@@ -17,25 +17,25 @@ import (
 	"svc/rundir"
 )
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers distinguish with errors.Is.
 var (
 	// ErrUnknown means that there is no record of the workspace on this host.
 	ErrUnknown = errors.New("no such workspace on this host")
 	// ErrNotReady means that the workspace was never completely prepared, or is being removed.
 	ErrNotReady = errors.New("the workspace is not ready")
-	// ErrMissing means that the workspace's folder is gone. Its last checkpoint stands.
+	// ErrMissing means that the workspace's folder is gone. Its newest checkpoint remains.
 	ErrMissing = errors.New("the workspace's folder is gone")
-	// ErrInUse means that somebody else works on the workspace or its mirror, and did not end in time.
+	// ErrInUse means that another process uses the workspace or its mirror and did not finish in time.
 	ErrInUse = errors.New("in use")
 )
 
-// Host is a data directory, seen as the place of working copies. Any number of processes may use it at once.
+// Host manages the workspaces in a data directory. Several processes may use the same directory at once.
 type Host struct {
 	Dir string // absolute
 	Git git.Program
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
-	// at is called when a step was recorded and is about to be taken; a test ends the process there.
+	// at is called after a step was recorded and before it is executed. Tests end the process there.
 	at func(Step)
 }
 
@@ -52,7 +52,8 @@ func (h Host) private(p git.Program, id string) git.Repo {
 	return git.Repo{Program: p, Dir: h.keep(id, "git")}
 }
 
-// Folders is what an agent in the workspace must see: the working copy, and of a worktree the repository that it belongs to.
+// Folders lists the folders that an agent in the workspace needs: the working copy and, for a worktree, the shared
+// repository.
 func (h Host) Folders(r Record) []string {
 	if _, common := h.gitDirs(r); r.Source.Isolation == svc.IsolationWorktree {
 		return []string{r.Path, common}
@@ -60,7 +61,7 @@ func (h Host) Folders(r Record) []string {
 	return []string{r.Path}
 }
 
-// Path is the folder of a workspace. It need not exist.
+// Path returns the folder of a workspace. It need not exist.
 func (h Host) Path(id string) string { return filepath.Join(h.Dir, "work", id) }
 
 func (h Host) now() svc.Time {
@@ -70,14 +71,14 @@ func (h Host) now() svc.Time {
 	return svc.TimeOf(time.Now())
 }
 
-// mirrorName is the folder of a repository's mirror: readable, and different for every address.
+// mirrorName returns the folder name of a repository's mirror: readable, and different for every address.
 func mirrorName(repo string) string {
 	sum := sha256.Sum256([]byte(repo))
 	tail := strings.TrimSuffix(path.Base(strings.ReplaceAll(repo, ":", "/")), ".git")
 	return svc.Slug(tail) + "-" + hex.EncodeToString(sum[:6])
 }
 
-// Step is what a workspace's preparation or removal has got to.
+// Step is a step of a workspace's preparation or removal, or of a landing.
 type Step string
 
 // The steps, in their order.
@@ -87,40 +88,43 @@ const (
 	StepInclude  Step = "include"
 	StepSetup    Step = "setup"
 	StepDone     Step = "done"
-	StepRemove   Step = "remove" // out of the way, to be looked at once more
+	StepRemove   Step = "remove" // the folder is moved aside and inspected once more
 	StepDelete   Step = "delete"
 )
 
-// Record is what a host knows of a workspace.
+// Record is a host's durable state of a workspace.
 type Record struct {
 	ID     string     `json:"id"`
 	Source svc.Source `json:"source"`
 	Branch string     `json:"branch"`
 	Path   string     `json:"path"`
 	Step   Step       `json:"step"`
-	// Handed tells that the preparation was completed once: from then on what is in the folder is an agent's.
+	// Handed is true once the preparation was completed. From then on the folder may contain the agent's work.
 	Handed bool `json:"handed,omitempty"`
-	// SetupDue tells that the setup script was not run so far, though the rest was done.
+	// SetupDue is true if the setup script was not run yet, although all other steps are done.
 	SetupDue bool `json:"setup_due,omitempty"`
-	// Error is why the preparation failed; empty: it did not. It begins with its kind, as in "setup_failed: exit 1".
+	// Error is the reason why the preparation failed; empty: it did not fail. It begins with its kind, as in
+	// "setup_failed: exit 1".
 	Error         string   `json:"error,omitempty"`
 	BaseRef       string   `json:"base_ref,omitempty"`
 	BaseCommit    string   `json:"base_commit,omitempty"`
 	BaseFetchedAt svc.Time `json:"base_fetched_at,omitempty"`
 	// Newest is the newest checkpoint. Before the first it is number 0, the base itself.
 	Newest Checkpoint `json:"newest"`
-	// Indexed is the tree that our own index has: that of the newest checkpoint, or of an earlier one. Empty: it is not known.
+	// Indexed is the tree that the private index has: that of the newest checkpoint or of an earlier one. Empty:
+	// unknown.
 	Indexed string `json:"indexed,omitempty"`
-	// Ignored is a mark of the agent's index and rules by which ignored files were last told apart.
+	// Ignored is the state of the agent's index and exclude rules at the last look for ignored files; see
+	// ignoredSeen.
 	Ignored string `json:"ignored,omitempty"`
 	// Relayed is the number of the newest checkpoint that the orchestrator has acknowledged.
 	Relayed int `json:"relayed"`
 }
 
-// Ready tells that the workspace was completely prepared and that its removal has not begun.
+// Ready reports whether the workspace was completely prepared and its removal has not begun.
 func (r Record) Ready() bool { return r.Step == StepDone }
 
-// State is the workspace's state, as far as the host alone can tell it.
+// State returns the workspace's state as far as the host alone can determine it.
 func (r Record) State() svc.WorkspaceState {
 	switch {
 	case r.Error != "":
@@ -132,7 +136,7 @@ func (r Record) State() svc.WorkspaceState {
 	}
 }
 
-// Record reads what is known of a workspace. The error is ErrUnknown when there is nothing.
+// Record reads the record of a workspace. The error is ErrUnknown if there is none.
 func (h Host) Record(id string) (Record, error) {
 	var r Record
 	if !svc.IsID(id) {
@@ -145,7 +149,8 @@ func (h Host) Record(id string) (Record, error) {
 	return r, err
 }
 
-// Records lists the workspaces of this host. One whose record cannot be read is an error, after the others.
+// Records returns the records of all workspaces of this host. If some cannot be read, it returns the others and an
+// error.
 func (h Host) Records() ([]Record, error) {
 	entries, err := os.ReadDir(h.keeps())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,8 +185,8 @@ func (h Host) take(r *Record, step Step) error {
 
 func (h Host) write(r Record) error { return rundir.WriteRecord(h.recordPath(r.ID), r) }
 
-// gitDirs are the agent's own repository: the folder of its HEAD and index, and that of its refs and objects. They
-// are what we made them; what a .git file in the working copy says now is not asked.
+// gitDirs returns the folders of the agent's repository: dir has its HEAD and index, common its refs and objects.
+// Both follow from the record. A .git file in the working copy is not read, because the agent may have changed it.
 func (h Host) gitDirs(r Record) (dir, common string) {
 	if r.Source.Isolation == svc.IsolationWorktree {
 		common = h.shared(r.Source.Repo)

@@ -12,10 +12,11 @@ import (
 	"svc/git"
 )
 
-// ignored says what becomes of files that the folder's rules ignore: those that the agent's own index has are put into ours (added
-// with force, or ignored after they were committed), and others are taken out of it, such as a file that was kept before somebody
-// wrote a rule for it. Asking costs as much as a status, so it is asked only when the agent's index (ignoredSeen) or a rule is another one than
-// at the last checkpoint. An index that cannot be read says nothing: all stays as it was.
+// ignored returns which ignored files must be removed from the private index and which must be put into it. An
+// ignored file belongs into it exactly if the agent's index has it: it was added with force, or ignored after it was
+// committed. Other ignored files are removed, such as a file that was stored before a rule for it was written. This
+// costs as much as a status. It is therefore called only if ignoredSeen or a rule has changed since the last
+// checkpoint. If the agent's index cannot be read, nothing changes.
 func (h Host) ignored(ctx context.Context, tree git.Tree, r *Record) (remove, put []string, err error) {
 	seen := h.ignoredSeen(*r)
 	dir, _ := h.gitDirs(*r)
@@ -26,7 +27,7 @@ func (h Host) ignored(ctx context.Context, tree git.Tree, r *Record) (remove, pu
 	}
 	theirs, err := git.Tree{Repo: tree.Repo, Root: tree.Root, Index: index}.TrackedIgnored(ctx)
 	if err != nil {
-		return nil, nil, ctx.Err() // an index of the agent's making, which git may not understand
+		return nil, nil, ctx.Err() // the agent wrote this index, and git may not understand it
 	}
 	ours, err := tree.TrackedIgnored(ctx)
 	if err != nil {
@@ -36,13 +37,14 @@ func (h Host) ignored(ctx context.Context, tree git.Tree, r *Record) (remove, pu
 	return without(ours, theirs), without(theirs, ours), nil
 }
 
-// rulesChanged tells that changes are about a file with rules of what is ignored.
+// rulesChanged reports whether a .gitignore file has changed.
 func rulesChanged(c git.Changes) bool {
 	rule := func(name string) bool { return path.Base(name) == ".gitignore" }
 	return slices.ContainsFunc(slices.Concat(c.Changed, c.New, c.Removed), rule)
 }
 
-// ignoredSeen is a mark of the files that say what is tracked and, besides .gitignore, ignored; it changes when they do.
+// ignoredSeen returns inode, size and time of the agent's index and info/exclude. The text changes when one of them
+// changes.
 func (h Host) ignoredSeen(r Record) (mark string) {
 	dir, common := h.gitDirs(r)
 	for _, name := range []string{filepath.Join(dir, "index"), filepath.Join(common, "info", "exclude")} {
@@ -60,7 +62,7 @@ func (h Host) ignoredSeen(r Record) (mark string) {
 	return mark
 }
 
-// without is a list less what another one has.
+// without returns the names in list that are not in other.
 func without(list, other []string) (rest []string) {
 	has := map[string]bool{}
 	for _, name := range other {

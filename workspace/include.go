@@ -13,21 +13,22 @@ import (
 	"svc/git"
 )
 
-// includeFile names, in the syntax of .gitignore, which ignored files a new working copy gets from the folder of its repository.
+// includeFile is a file with patterns in the syntax of .gitignore. Ignored files that match are copied from the
+// folder of the repository into a new working copy.
 const includeFile = ".worktreeinclude"
 
-// stepInclude copies what the repository's .worktreeinclude names: files such as .env that git does not carry. Only
-// for a repository that is a folder of this host, only files that it ignores, and nothing from or to outside of the
-// two folders. A file that is there already stays.
+// stepInclude copies the ignored files, such as .env, that match the repository's .worktreeinclude. It does so only
+// if the repository is a folder of this host. It reads and writes nothing outside the two folders, and it does not
+// replace existing files.
 func (h Host) stepInclude(ctx context.Context, o Order, r *Record) error {
 	if !o.Source.IsPath() {
 		return nil
 	}
 	patterns := filepath.Join(o.Source.Repo, includeFile)
 	if info, err := os.Lstat(patterns); err != nil || !info.Mode().IsRegular() {
-		return nil // a bare repository, or one that asks for nothing
+		return nil // a bare repository, or no such file
 	}
-	// Seen through our own repository: what is tracked is what the base has.
+	// The private repository determines which files are tracked: those that the base has.
 	tree := git.Tree{Repo: h.private(h.Git, r.ID), Root: o.Source.Repo, Index: h.keep(r.ID, "include.index")}
 	defer os.Remove(tree.Index)
 	if err := tree.Read(ctx, r.BaseCommit); err != nil {
@@ -62,7 +63,7 @@ func copyAll(ctx context.Context, from, to string, names []string) error {
 	return nil
 }
 
-// copyOne copies a file with its mode, or a link that stays inside. Anything else is left out.
+// copyOne copies a regular file with its mode, or a link that stays inside the folder. Anything else is skipped.
 func copyOne(source, target *os.Root, name string) error {
 	info, err := source.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +102,7 @@ func copyPlain(source, target *os.Root, name string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// present forgives that a file is there already.
+// present returns nil if the error means that the file exists already, and the error otherwise.
 func present(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return nil

@@ -13,53 +13,60 @@ import (
 	"svc/rundir"
 )
 
-// deed is a landing as this host has recorded it: beside the workspace's record, one at a time.
+// deed is this host's durable record of a landing. It is stored beside the workspace's record; there is at most one
+// at a time.
 type deed struct {
 	Order svc.LandOrder `json:"order"`
-	// Commit is the checkpoint that is landed; empty: it was not looked at so far.
+	// Commit is the commit of the checkpoint that is landed; empty: the checkpoint was not inspected yet.
 	Commit string `json:"commit,omitempty"`
-	// Tries are the commits that the target was to get, each recorded before the target is moved.
+	// Tries are the attempts to move the target. Each is recorded before the target is moved.
 	Tries []try `json:"tries,omitempty"`
-	// Before are the tries of orders for the same that were given up: what came of them is not known, so the target is looked at for them too.
+	// Before are the tries of earlier orders for the same checkpoint and target that were given up. Their outcome is
+	// unknown, so the target may have one of them too.
 	Before []try `json:"before,omitempty"`
-	// Outcome is what came of it; nil: that is not known.
+	// Outcome is the outcome of the order; nil: not known yet.
 	Outcome *svc.LandOutcome `json:"outcome,omitempty"`
-	// Pushed is the commit that the newest push has put on the workspace's own branch; empty: there was none.
+	// Pushed is the commit that the newest successful push has put on the workspace's own branch; empty: there was
+	// none.
 	Pushed string `json:"pushed,omitempty"`
-	// Squashed is the newest squash, of which git's history does not tell what it has of the workspace.
+	// Squashed is the newest squash. Git's history does not show which of the workspace's changes it contains.
 	Squashed squash `json:"squashed,omitzero"`
 }
 
-// squash is a commit with the whole change of a checkpoint. A later checkpoint is merged where it is as what was written since.
+// squash is a commit that has the whole change of a checkpoint. If a target has it, only what was written after that
+// checkpoint is merged when a later checkpoint is landed.
 type squash struct {
 	Checkpoint string `json:"checkpoint"` // its commit
 	Commit     string `json:"commit"`
 }
 
-// try is a commit on top of a tip of the target; an empty tip: the branch was not there.
+// try is a commit on top of a tip of the target. An empty tip means that the branch did not exist.
 type try struct {
 	Tip    string `json:"tip"`
 	Commit string `json:"commit"`
-	// Silent: the remote was told to move its branch, and has not answered. While the branch is at Tip, it may do so yet.
+	// Silent: the push was sent to the remote, which has not answered. While the branch is at Tip, the remote may
+	// still move it.
 	Silent bool `json:"silent,omitempty"`
 }
 
-// same says that both are the same commit on the same tip.
+// same reports whether both are the same commit on the same tip.
 func (t try) same(other try) bool { return t.Tip == other.Tip && t.Commit == other.Commit }
 
-// mostTries is how often a landing is made: once, and three times again when the target was moved by others.
+// mostTries is how often a landing is tried: once, and three times more if others moved the target.
 const mostTries = 4
 
-// The steps of a landing. Each is recorded before what follows it.
+// The steps of a landing. Each is recorded before the action that follows it.
 const (
 	StepLand   Step = "land"   // the order is recorded
 	StepMove   Step = "move"   // the commit is recorded, and the target is moved next
-	StepMoved  Step = "moved"  // the target was moved, and nothing is recorded of it
+	StepMoved  Step = "moved"  // the target was moved; this is not recorded yet
 	StepLanded Step = "landed" // the outcome is recorded
 )
 
-// Land brings a checkpoint into the workspace's repository, exactly once: an order that was cut off is looked up first, and one whose
-// outcome is recorded is only answered. An outcome that is open says why it cannot be told so far; so does an error. Ask again later.
+// Land lands a checkpoint in the workspace's repository exactly once. For an order that was interrupted it first
+// finds out whether the target was moved. For an order with a recorded outcome it only returns that outcome. If the
+// outcome is open, or an error is returned, the landing is not decided yet and the caller must call Land again later.
+// An open outcome has the reason.
 func (h Host) Land(ctx context.Context, id string, o svc.LandOrder) (out svc.LandOutcome, err error) {
 	if err := o.Validate(); err != nil {
 		return out, err
@@ -112,10 +119,10 @@ func landed(o svc.LandOrder, commit string) svc.LandOutcome {
 	return svc.LandOutcome{ID: o.ID, State: svc.LandingDone, Commit: commit}
 }
 
-// plain is a text of git's, or a path, as it can be told.
+// plain returns a text of git, or a path, as valid UTF-8 of limited length.
 func plain(text string) string { return svc.Cut(strings.ToValidUTF8(text, "\uFFFD"), 2000) }
 
-// deed reads what is recorded of an order; of another one only what stays true.
+// deed reads the record of an order. If the record is of another order, only the fields that remain valid are kept.
 func (h Host) deed(id string, o svc.LandOrder) (deed, error) {
 	var d deed
 	err := rundir.ReadRecord(h.keep(id, "landing"), &d)
@@ -146,7 +153,8 @@ func (h Host) reached(step Step) {
 	}
 }
 
-// land looks up what has come of earlier tries and makes the next one, until the target has the change or refuses it.
+// land finds out whether an earlier try has moved the target, and makes the next try, until the target has the change
+// or refuses it.
 func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandOutcome, error) {
 	o := d.Order
 	if d.Commit == "" {
@@ -156,14 +164,14 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 	}
 	private := h.private(h.Git, r.ID)
 	var last try
-	var refused error // why the last try was not taken
+	var refused error // why the last try failed
 	for {
 		tip, err := h.targetTip(ctx, *r, o)
 		switch out := asOutcome(o, err); {
 		case err == nil:
 		case out.State == "" || ctx.Err() != nil:
 			return svc.LandOutcome{}, err
-		case len(d.Before)+len(d.Tries) > 0 && out.Reason == svc.LandUnreachable: // it may have been taken
+		case len(d.Before)+len(d.Tries) > 0 && out.Reason == svc.LandUnreachable: // an earlier try may have moved the target
 			return svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: out.Error}, nil
 		default:
 			return out, nil
@@ -202,7 +210,7 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 			h.reached(StepMoved)
 			return landed(o, next), nil
 		}
-		if errors.As(refused, new(*git.Refused)) { // this one was answered
+		if errors.As(refused, new(*git.Refused)) { // the remote has answered this push
 			sent.Silent = before
 		}
 		if ctx.Err() != nil {
@@ -211,7 +219,7 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 	}
 }
 
-// takeCheckpoint keeps what is in the workspace now, and looks whether that is what is to be landed.
+// takeCheckpoint makes a checkpoint of the current content and checks that it is the checkpoint that was ordered.
 func (h Host) takeCheckpoint(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandOutcome, error) {
 	o := d.Order
 	if !r.Handed || r.Newest.Number == 0 {
@@ -232,7 +240,8 @@ func (h Host) takeCheckpoint(ctx context.Context, r *Record, d *deed, cut bool) 
 	return svc.LandOutcome{}, nil
 }
 
-// targetTip brings the repository's mirror up to date and answers what the target names now; empty: nothing, of a push.
+// targetTip updates the repository's mirror and returns the commit that the target names now. Empty: the order is a
+// push and its branch does not exist.
 func (h Host) targetTip(ctx context.Context, r Record, o svc.LandOrder) (string, error) {
 	source := r.Source
 	if source.Base = r.BaseRef; o.How != svc.LandPush {
@@ -242,7 +251,7 @@ func (h Host) targetTip(ctx context.Context, r Record, o svc.LandOrder) (string,
 	if o.How != svc.LandPush {
 		return from.commit, err
 	}
-	if errors.As(err, new(noBranch)) { // the base is gone, which a push does not need
+	if errors.As(err, new(noBranch)) { // the base branch is gone, but a push does not need it
 		source.Base = ""
 		_, err = h.fetch(ctx, source, nil)
 	}
@@ -256,7 +265,8 @@ func (h Host) targetTip(ctx context.Context, r Record, o svc.LandOrder) (string,
 	return tip, err
 }
 
-// asOutcome is the failure that an error of targetTip means; without a state: none, but something to be tried again.
+// asOutcome returns the failed outcome that an error of targetTip means. An outcome without a state means that
+// targetTip must be tried again.
 func asOutcome(o svc.LandOrder, err error) svc.LandOutcome {
 	var failure *Failure
 	switch {
@@ -268,7 +278,7 @@ func asOutcome(o svc.LandOrder, err error) svc.LandOutcome {
 	return svc.LandOutcome{}
 }
 
-// taken is the try that the target has; empty: none.
+// taken returns the commit of the try that is in the history of the target; empty: none.
 func taken(ctx context.Context, private git.Repo, tries []try, tip string) (string, error) {
 	if tip == "" {
 		return "", nil
@@ -281,10 +291,11 @@ func taken(ctx context.Context, private git.Repo, tries []try, tip string) (stri
 	return "", nil
 }
 
-// committer makes the commits of landings.
+// committer is the committer of landings.
 var committer = git.Identity{Name: "svc", Email: "svc@localhost"}
 
-// compose makes the commit that the target gets on top of its tip. An outcome with a state says that there is none.
+// compose makes the commit that is to be put on top of the target's tip. If the returned outcome has a state, there
+// is no commit.
 func (h Host) compose(ctx context.Context, private git.Repo, d deed, tip string) (next string, out svc.LandOutcome, err error) {
 	o := d.Order
 	if o.How == svc.LandPush {
@@ -325,13 +336,14 @@ func fileWords(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// merge merges the checkpoint into the tip. Where the tip has an earlier checkpoint as a squash, what was written since that is merged: the
-// two sides are put on a commit of the earlier checkpoint, which git then takes for the common ancestor.
+// merge merges the checkpoint into the tip. If the tip contains a squash of an earlier checkpoint, only what was
+// written after that checkpoint is merged: both sides are made children of a commit with the earlier checkpoint's
+// tree, which git then uses as the common ancestor.
 func (h Host) merge(ctx context.Context, private git.Repo, d deed, tip string) (tree string, conflicts []string, err error) {
 	if d.Squashed.Commit == "" {
 		return private.MergeTree(ctx, tip, d.Commit)
 	}
-	// The squash may be on a branch that the mirror does not have any more.
+	// The squash may be on a branch that the mirror no longer has.
 	if has, err := private.Contains(ctx, tip, d.Squashed.Commit); err != nil || !has {
 		return private.MergeTree(ctx, tip, d.Commit)
 	}
@@ -352,8 +364,9 @@ func (h Host) merge(ctx context.Context, private git.Repo, d deed, tip string) (
 	return private.MergeTree(ctx, sides[1], sides[2])
 }
 
-// composePush is the checkpoint itself, or, where an earlier one was pushed that it does not descend from, a commit with its tree on top of
-// both: the branch only ever moves forward.
+// composePush returns the commit to push: the checkpoint itself or, if the checkpoint does not descend from the
+// commit that was pushed before, a commit with the checkpoint's tree and both as parents. So the branch only moves
+// forward.
 func (h Host) composePush(ctx context.Context, private git.Repo, d deed, tip string) (next string, out svc.LandOutcome, err error) {
 	if tip == "" {
 		return d.Commit, out, nil
@@ -382,7 +395,7 @@ func (h Host) commit(ctx context.Context, private git.Repo, o svc.LandOrder, tre
 	return private.NewCommitOf(tree, parents, author, by, strings.TrimRight(o.Message, "\n")+"\n")
 }
 
-// move moves the target. After an error it may have moved all the same.
+// move moves the target. After an error the target may have moved all the same.
 func (h Host) move(ctx context.Context, private git.Repo, r Record, o svc.LandOrder, t try) error {
 	if r.Source.IsPath() {
 		return h.swap(ctx, private, r, o, t)
@@ -390,21 +403,22 @@ func (h Host) move(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 	return private.Push(ctx, r.Source.Repo, "refs/heads/"+o.Into, t.Commit, t.Tip)
 }
 
-// tryMove finds out, before anything was sent for an order, whether the remote talks to us at all about a push: an error is the end of the
-// landing. Later ones say less, because what was sent before may still be carried out.
+// tryMove checks with a dry run, before anything is sent for an order, whether the remote accepts a push from this
+// host. An error ends the landing as refused. After a first push it is not called again: a dry run would not show
+// whether that push may still be carried out.
 func (h Host) tryMove(ctx context.Context, private git.Repo, r Record, d deed, t try) error {
 	if r.Source.IsPath() || len(d.Before)+len(d.Tries) > 0 {
 		return nil
 	}
 	err := private.TryPush(ctx, r.Source.Repo, "refs/heads/"+d.Order.Into, t.Commit, t.Tip)
-	if errors.As(err, new(*git.Refused)) { // the target was moved by others: the push will tell
+	if errors.As(err, new(*git.Refused)) { // others moved the target: the push will report it
 		return nil
 	}
 	return err
 }
 
-// asRefusal is the outcome of a target that did not move. A remote that was told what to do and has not answered may do it yet, whatever it
-// has answered to another push.
+// asRefusal returns the outcome for a target that did not move. If the remote has not answered a push, it may still
+// carry it out, even if it has refused another one. The outcome is then open.
 func asRefusal(d deed, r Record, err error, tip string) svc.LandOutcome {
 	o := d.Order
 	var in *checkoutInUse

@@ -13,15 +13,17 @@ import (
 	"svc/git"
 )
 
-// checkoutInUse is why a branch of a repository on this host was not moved: somebody works on it.
+// checkoutInUse is the error if a branch of a repository on this host was not moved because its checkout is in use or
+// has changes.
 type checkoutInUse struct{ root, why string }
 
 func (e *checkoutInUse) Error() string {
 	return fmt.Sprintf("the branch is checked out in %s, %s", e.root, e.why)
 }
 
-// swap moves a branch of a repository that is a folder of this host: objects first, then, under git's own locks, the files of the one clean
-// checkout of the branch, if there is one, and the ref last. The repository's config and hooks are somebody else's: no git is executed with them.
+// swap moves a branch of a repository that is a folder of this host. It writes the objects first. Then, under git's
+// own locks, it updates the files of the branch's clean checkout, if there is one. The ref is last. Others may write
+// the repository's config and hooks; git is therefore not executed with them.
 func (h Host) swap(ctx context.Context, private git.Repo, r Record, o svc.LandOrder, t try) (err error) {
 	f, err := git.FindForeign(r.Source.Repo)
 	if err != nil {
@@ -50,7 +52,7 @@ func (h Host) swap(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 	return s.Commit(t.Tip, by, "svc: "+string(o.How)+" checkpoint")
 }
 
-// give copies a commit's objects into a repository that has those of the mirror's branches.
+// give copies a commit's objects into a repository that has the objects of the mirror's branches already.
 func (h Host) give(ctx context.Context, private git.Repo, r Record, f git.Foreign, commit string) error {
 	root, err := os.OpenRoot(f.Common)
 	if err != nil {
@@ -71,7 +73,7 @@ func (h Host) give(ctx context.Context, private git.Repo, r Record, f git.Foreig
 	return private.Pack(ctx, []string{commit}, has, filepath.Join(f.Common, "objects"))
 }
 
-// tidy releases what a landing that was cut off has locked in a repository of this host.
+// tidy releases the locks that an interrupted landing has left in a repository of this host.
 func (h Host) tidy(r Record, o svc.LandOrder) error {
 	if !r.Source.IsPath() {
 		return nil
@@ -83,7 +85,8 @@ func (h Host) tidy(r Record, o svc.LandOrder) error {
 	return f.Abandon(o.ID, "refs/heads/"+o.Into)
 }
 
-// bring brings a clean checkout from the branch's tip to the new commit. Its index is replaced last: where that is the new one, all is done.
+// bring updates a clean checkout from the branch's tip to the new commit. It replaces the index last: if the index
+// has the new tree, the update is complete.
 func (h Host) bring(ctx context.Context, private git.Repo, id string, s *git.Swap, c git.Checkout, t try) error {
 	if git.InOperation(c.Dir) {
 		return &checkoutInUse{c.Root, "where a merge or rebase is under way"}
@@ -109,7 +112,7 @@ func (h Host) bring(ctx context.Context, private git.Repo, id string, s *git.Swa
 	return nil
 }
 
-// back brings the files back to the tip, when not all of them could be brought to the commit. It does not end with the caller's context.
+// back resets the files to the tip after an incomplete update. It ignores the end of the caller's context.
 func back(tree git.Tree, t try) error {
 	ctx := context.Background()
 	if err := tree.Read(ctx, t.Commit); err != nil { // so that git removes the files that only the commit has
@@ -118,8 +121,8 @@ func back(tree git.Tree, t try) error {
 	return tree.Checkout(ctx, t.Tip)
 }
 
-// fits looks whether a checkout can be brought to a commit without anything being lost: every file is as in the tip, or, where a landing was
-// cut off in the middle, as in the commit. Done: it is there already.
+// fits checks that a checkout can be updated to a commit without loss: every file is as in the tip or, after an
+// interrupted landing, as in the commit. done reports that the checkout is at the commit already.
 func (h Host) fits(ctx context.Context, tree git.Tree, c git.Checkout, t try) (done bool, err error) {
 	busy := func(format string, args ...any) error { return &checkoutInUse{c.Root, fmt.Sprintf(format, args...)} }
 	index, err := tree.IndexTree(ctx)
@@ -185,7 +188,7 @@ func first(paths []string) string {
 	return paths[0]
 }
 
-// unlike is one of the paths that the folder has not as the commit has it; empty: none.
+// unlike returns one of the paths whose file in the folder differs from the commit; empty: none.
 func (h Host) unlike(ctx context.Context, tree git.Tree, commit string, paths []string) (string, error) {
 	if len(paths) == 0 {
 		return "", nil
@@ -207,7 +210,7 @@ func (h Host) unlike(ctx context.Context, tree git.Tree, commit string, paths []
 	return "", nil
 }
 
-// existing lists those of the paths where the folder has something, or where a file is in the place of a folder on the way.
+// existing returns the paths at which the folder has something, or of which a parent is a file.
 func existing(dir string, paths []string) ([]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"svc/git"
 )
 
-// lock is an exclusive right to a workspace's record or to a mirror. The git processes that are started under it inherit
-// it: when the holder is killed, the next one waits until they have ended too.
+// lock is an exclusive lock on a workspace's record or on a mirror. The git processes that are started under it
+// inherit the lock's file. If the holder is killed, the lock is released when those have ended too.
 type lock struct {
 	file *os.File
-	// cut tells that the holder before, or a git of it, was killed in the middle of something.
+	// cut is true if the previous holder, or one of its git processes, was killed before it had finished.
 	cut bool
 }
 
-// lockRetry is how often a lock that is held is asked for again.
+// lockRetry is the pause between two attempts to acquire a lock.
 const lockRetry = 20 * time.Millisecond
 
-// hold acquires the lock at path, which is created. The error is ErrInUse when the context ends before.
+// hold acquires the lock at path and creates the file if needed. The error is ErrInUse if the context ends first.
 func hold(ctx context.Context, path string) (*lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("acquire lock: %w", err)
@@ -48,7 +48,7 @@ func hold(ctx context.Context, path string) (*lock, error) {
 		}
 	}
 	l := &lock{file: f}
-	// One byte stands in the file while somebody is at work.
+	// The file has one byte while the lock is held.
 	if info, err := f.Stat(); err == nil {
 		l.cut = info.Size() > 0
 	}
@@ -58,16 +58,16 @@ func hold(ctx context.Context, path string) (*lock, error) {
 	return l, nil
 }
 
-// release gives the lock back. After an error, which may have come with a git that was killed, the mark stays and the next
-// holder looks for what was left behind.
+// release releases the lock. After an error, which a killed git may have caused, the byte stays, and the next holder
+// removes what was left behind.
 func (l *lock) release(err error) {
 	if err == nil {
-		_ = l.file.Truncate(0) // else the next one looks, and finds nothing
+		_ = l.file.Truncate(0) // if this fails, the next holder looks for leftovers and finds none
 	}
 	_ = l.file.Close()
 }
 
-// under is git as it is executed while the lock is held.
+// under returns the git program with the lock's file, which every git process inherits.
 func (l *lock) under(p git.Program) git.Program {
 	p.Hold = l.file
 	return p

@@ -11,25 +11,25 @@ import (
 	"svc/git"
 )
 
-// base is where a working copy begins.
+// base is the branch and commit at which a working copy starts.
 type base struct {
 	ref, commit string
 	fetchedAt   svc.Time
 }
 
-// Failure is why a workspace could not be prepared: what is told of it to people. The workspace is failed.
+// Failure is the reason, for people, why a workspace could not be prepared. The workspace is failed.
 type Failure struct {
 	Kind string // svc.BaseUnavailable, svc.BaseLacks or svc.SetupFailed
 	Err  error
 }
 
-// Error begins with the kind.
+// Error returns the kind, a colon and the reason.
 func (f *Failure) Error() string { return f.Kind + ": " + reason(f.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// reason prefers git's own words.
+// reason returns git's own message if there is one, and the error's text otherwise.
 func reason(err error) string {
 	var failure *git.Failure
 	if errors.As(err, &failure) {
@@ -40,10 +40,11 @@ func reason(err error) string {
 
 func unavailable(err error) error { return &Failure{svc.BaseUnavailable, err} }
 
-// fetch brings the repository's mirror up to date and answers where a working copy begins. Nothing older than what the remote
-// has said just now is ever taken for the base.
+// fetch updates the repository's mirror and returns where a working copy starts. The base is always a commit that the
+// remote has listed during this call.
 func (h Host) fetch(ctx context.Context, source svc.Source, out io.Writer) (from base, err error) {
-	// Without a lock: a credential helper may leave a daemon running, which would inherit it.
+	// Without the lock's file: a credential helper may leave a daemon running, which would inherit it and hold the
+	// lock.
 	free := h.Git
 	free.Hold = nil
 	remote, err := free.ListRemote(ctx, source.Repo)
@@ -98,12 +99,12 @@ func chooseBranch(remote git.Remote, wanted string) (string, error) {
 	return branch, nil
 }
 
-// noBranch is a branch that a repository does not have.
+// noBranch is the error that a repository does not have a branch.
 type noBranch string
 
 func (b noBranch) Error() string { return fmt.Sprintf("the repository has no branch %q", string(b)) }
 
-// openMirror makes the mirror where it is missing, and removes what a killed git has left in it.
+// openMirror makes the mirror if it is missing, and removes what a killed git has left in it.
 func (h Host) openMirror(ctx context.Context, l *lock, repo string, format git.Format) (git.Repo, error) {
 	mirror := git.Repo{Program: l.under(h.Git), Dir: h.mirror(repo)}
 	if _, err := os.Stat(mirror.Dir); err == nil && !l.cut {
@@ -115,7 +116,7 @@ func (h Host) openMirror(ctx context.Context, l *lock, repo string, format git.F
 	return mirror.Init(ctx, mirror.Dir, format)
 }
 
-// pointHead lets clones of the mirror know the remote's default branch.
+// pointHead sets the mirror's HEAD to the remote's default branch, so that clones of the mirror have it.
 func pointHead(mirror git.Repo, ref string) error {
 	if head, err := git.ReadHead(mirror.Dir, mirror.Dir); ref == "refs/heads/" || err == nil && head.Ref == ref {
 		return nil

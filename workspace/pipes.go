@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// stalledAfter is how long git may work on a folder before it is looked for pipes that it may wait for.
+	// stalledAfter is how long git may work on a folder before the folder is searched for pipes that may block it.
 	stalledAfter = 2 * time.Second
 	answerEvery  = 20 * time.Millisecond
 	lookAgain    = 5 * time.Second
 )
 
-// readByGit are the files of a folder that git reads, wherever in it they are.
+// readByGit are the names of files that git reads in any folder of a working tree.
 var readByGit = []string{".gitignore", ".gitattributes", ".gitmodules"}
 
-// answerPipes keeps git from waiting for ever for what an agent has put where it reads a file: a pipe that nobody writes to. Such a
-// pipe gets a writer that says nothing, so that git finds an empty file. Other pipes of the agent are its own.
+// answerPipes prevents that git waits for ever for a pipe without a writer that the agent has put in the place of a
+// file that git reads. It opens such a pipe for writing and closes it at once, so that git reads an empty file. Other
+// pipes of the agent are not opened.
 func (h Host) answerPipes(ctx context.Context, r Record) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -42,7 +43,7 @@ func (h Host) answerPipes(ctx context.Context, r Record) (stop func()) {
 				looked = time.Now()
 			}
 			for _, path := range pipes {
-				// Without a reader that waits it fails, and with one it does not block. A link is not followed.
+				// The open fails if no reader waits, and does not block if one does. Links are not followed.
 				if fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0); err == nil {
 					_ = syscall.Close(fd)
 				}
@@ -53,12 +54,12 @@ func (h Host) answerPipes(ctx context.Context, r Record) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// pipes lists the pipes of a workspace that git may take for files.
+// pipes lists the named pipes of a workspace that git may open as files.
 func (h Host) pipes(ctx context.Context, r Record) (found []string) {
 	_, common := h.gitDirs(r)
 	for _, place := range []struct {
 		dir  string
-		mine bool // every file in it is git's
+		mine bool // git may read every file in it
 	}{{r.Path, false}, {filepath.Join(common, "objects"), true}} {
 		_ = filepath.WalkDir(place.dir, func(path string, entry fs.DirEntry, err error) error {
 			switch {

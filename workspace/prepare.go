@@ -14,27 +14,27 @@ import (
 	"svc/git"
 )
 
-// Order is a workspace to be prepared.
+// Order describes a workspace that is to be prepared.
 type Order struct {
 	ID     string
-	Source svc.Source // with its defaults filled in
-	Branch string     // that it is on
-	// Bundle is a file with a checkpoint of another workspace to begin with, which was made on top of BundleBase; empty:
-	// it begins at the base.
+	Source svc.Source // with its defaults set
+	Branch string     // the workspace's branch
+	// Bundle is a file with the checkpoint of another workspace at which this one starts. That checkpoint was made on
+	// top of the commit BundleBase. Empty: the workspace starts at the base.
 	Bundle, BundleBase string
-	Needs              []svc.NeededCommit // that the base must have, unless it begins with a checkpoint
-	Env                []string           // of the setup script
-	Out                io.Writer          // gets what git and the script print; nil: nobody
+	Needs              []svc.NeededCommit // commits that the base must contain, unless the workspace starts at a checkpoint
+	Env                []string           // environment of the setup script
+	Out                io.Writer          // receives the output of git and the script; nil: it is dropped
 	Tell               func(Step)
-	// Run runs the setup script of a workspace, as the session is run; nil: as it is.
+	// Run executes the setup script in the way in which sessions are executed; nil: the command is run directly.
 	Run func(Record, *exec.Cmd) error
-	// NoSetup leaves the setup to the next one who prepares the workspace: before that no agent starts in it.
+	// NoSetup defers the setup script to the next Prepare. No agent may start in the workspace before that.
 	NoSetup bool
 }
 
-// Prepare makes the workspace, step by step, or goes on with one that is ready as it was left. A preparation that was cut
-// off or failed begins again. A *Failure says that the workspace could not be made, and is recorded; any other error
-// leaves it as it is, to be tried again.
+// Prepare makes the workspace, step by step. A workspace that is ready is returned unchanged. A preparation that was
+// interrupted or failed is started again from the beginning. A *Failure means that the workspace could not be made,
+// and is recorded. After any other error Prepare may be called again.
 func (h Host) Prepare(ctx context.Context, o Order) (r Record, err error) {
 	if err := o.Source.Validate(); err != nil {
 		return Record{}, err
@@ -69,7 +69,7 @@ func (h Host) Prepare(ctx context.Context, o Order) (r Record, err error) {
 	return r, err
 }
 
-// lateSetup runs the setup of a workspace that was made without it. What is in the folder stays, however it ends.
+// lateSetup runs the deferred setup of a workspace. The content of the folder stays, whatever the result.
 func (h Host) lateSetup(ctx context.Context, o Order, r *Record) error {
 	if o.Tell != nil {
 		o.Tell(StepSetup)
@@ -81,7 +81,8 @@ func (h Host) lateSetup(ctx context.Context, o Order, r *Record) error {
 	return h.write(*r)
 }
 
-// begin answers the record of a workspace that is ready, or a new one after nothing is left of an earlier preparation.
+// begin returns the record of a workspace that is ready. Otherwise it removes what an earlier preparation has left
+// and returns a new record.
 func (h Host) begin(ctx context.Context, o Order) (Record, error) {
 	fresh := Record{ID: o.ID, Source: o.Source, Branch: o.Branch, Path: h.Path(o.ID)}
 	r, err := h.Record(o.ID)
@@ -108,7 +109,7 @@ func (h Host) begin(ctx context.Context, o Order) (Record, error) {
 	return fresh, h.erase(r)
 }
 
-// erase takes away everything of a workspace but its record and lock.
+// erase removes the folder of a workspace and everything that eraseKept removes.
 func (h Host) erase(r Record) error {
 	if err := removeTree(r.Path); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (h Host) erase(r Record) error {
 	return h.eraseKept(r)
 }
 
-// eraseKept takes away what is ours of a workspace but its record and lock.
+// eraseKept removes what is stored for a workspace outside its folder, except record and lock.
 func (h Host) eraseKept(r Record) error {
 	if r.Source.Isolation == svc.IsolationWorktree {
 		if err := h.unlinkWorktree(r); err != nil {
@@ -161,14 +162,15 @@ func (h Host) stepFetch(ctx context.Context, o Order, r *Record) error {
 	if o.Bundle == "" {
 		return h.checkNeeds(ctx, o, r.BaseCommit)
 	}
-	if !git.IsOID(o.BundleBase) { // another host has said it: git could read anything else as something to do
+	if !git.IsOID(o.BundleBase) { // another host has sent it: git could take any other text for an option
 		return unavailable(fmt.Errorf("%.100q is not the name of a commit", o.BundleBase))
 	}
 	r.BaseCommit = o.BundleBase
 	return h.fetchCommit(ctx, o.Source.Repo, o.BundleBase, o.Out)
 }
 
-// checkNeeds fails a workspace whose base has not got the work that its task builds on: an item that is done may not be landed there.
+// checkNeeds returns a *Failure if the base does not contain a commit that the task builds on: a work item may be
+// done and not yet landed there.
 func (h Host) checkNeeds(ctx context.Context, o Order, base string) error {
 	mirror := git.Repo{Program: h.Git, Dir: h.mirror(o.Source.Repo)}
 	for _, n := range o.Needs {
@@ -185,7 +187,7 @@ func (h Host) checkNeeds(ctx context.Context, o Order, base string) error {
 	return nil
 }
 
-// fetchCommit makes sure that the mirror has a commit that may be on no branch any more.
+// fetchCommit ensures that the mirror has a commit, which may no longer be on any branch.
 func (h Host) fetchCommit(ctx context.Context, repo, commit string, out io.Writer) (err error) {
 	l, err := hold(ctx, h.mirror(repo)+".lock")
 	if err != nil {
@@ -202,7 +204,7 @@ func (h Host) fetchCommit(ctx context.Context, repo, commit string, out io.Write
 	return nil
 }
 
-// stepCheckout makes our own repository and the agent's, and fills the folder.
+// stepCheckout makes the private repository and the agent's repository, and writes the files of the folder.
 func (h Host) stepCheckout(ctx context.Context, o Order, r *Record) error {
 	mirror := git.Repo{Program: h.Git, Dir: h.mirror(o.Source.Repo)}
 	private, err := h.Git.Init(ctx, h.keep(r.ID, "git"), git.FormatOf(r.BaseCommit))
@@ -236,7 +238,8 @@ func (h Host) stepCheckout(ctx context.Context, o Order, r *Record) error {
 	return h.tree(private, *r).Checkout(ctx, r.Newest.Commit)
 }
 
-// startingPoint is the checkpoint that a workspace begins with: the base, as number 0, or the one of a bundle.
+// startingPoint returns the checkpoint at which a workspace starts: the base, as number 0, or the checkpoint in the
+// bundle.
 func (h Host) startingPoint(ctx context.Context, private git.Repo, o Order, r Record) (Checkpoint, error) {
 	at := Checkpoint{Commit: r.BaseCommit, Head: r.BaseCommit}
 	if o.Bundle != "" {
@@ -259,10 +262,10 @@ func (h Host) startingPoint(ctx context.Context, private git.Repo, o Order, r Re
 	return at, err
 }
 
-// Exists tells whether a workspace's folder is there; the error is ErrMissing when it is gone.
+// Exists returns nil if a workspace's folder exists, and ErrMissing if it is gone.
 func (h Host) Exists(id string) error { return checkFolder(h.Path(id)) }
 
-// checkFolder tells whether a workspace's folder is there. A link in its place is not followed.
+// checkFolder returns nil if path is a folder, and ErrMissing if it is gone or, for example, a link.
 func checkFolder(path string) error {
 	info, err := os.Lstat(path)
 	switch {

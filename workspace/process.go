@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// processInside tells whether a process has its working directory in a folder. One that the system does not let us look at
-// belongs to another user, who has no way in.
+// processInside reports whether a process has its working directory in a folder. Processes that the system does not
+// allow this user to inspect belong to other users, who cannot enter the folder.
 func processInside(ctx context.Context, dir string) (bool, error) {
 	real, err := filepath.EvalSymlinks(filepath.Dir(dir))
 	if os.IsNotExist(err) {
@@ -24,7 +24,7 @@ func processInside(ctx context.Context, dir string) (bool, error) {
 		return false, fmt.Errorf("look for processes: %w", err)
 	}
 	for _, at := range folders {
-		if at == dir || strings.HasPrefix(at, dir+"/") || at == dir+" (deleted)" { // so says Linux
+		if at == dir || strings.HasPrefix(at, dir+"/") || at == dir+" (deleted)" { // the form that Linux shows
 			return true, nil
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// workingDirectories lists those of all processes that may be looked at, by lsof, which is part of macOS.
+// workingDirectories lists the working directories of all processes that may be inspected, with lsof, which is part
+// of macOS.
 func workingDirectories(ctx context.Context) (folders []string, err error) {
-	// It ends with 1 when it could not look at one of them; what it printed is true all the same.
+	// lsof exits with 1 if it could not inspect one of them. Its output is valid all the same.
 	out, err := exec.CommandContext(ctx, "/usr/sbin/lsof", "-w", "-d", "cwd", "-Fn").Output()
 	if len(out) == 0 {
 		return nil, fmt.Errorf("lsof printed nothing: %w", cmp.Or(err, errors.ErrUnsupported))

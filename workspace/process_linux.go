@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// workingDirectories lists those of all processes that may be looked at.
+// workingDirectories lists the working directories of all processes that may be inspected.
 func workingDirectories(context.Context) (folders []string, err error) {
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
 	if err != nil || len(links) == 0 {

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// PruneMirrors removes mirrors that no workspace of this host needs and that were not used since a time, and answers how many; dry removes
-// none. A preparation writes its record before it asks for the mirror's lock, so that under the lock the records say who needs it. Where
-// they cannot all be read, everything stays.
+// PruneMirrors removes the mirrors that no workspace of this host needs and that were last used before the given
+// time, and returns how many. With dry it only counts them. A preparation writes its record before it acquires the
+// mirror's lock; under the lock, the records therefore show who needs the mirror. If a record cannot be read, no
+// mirror is removed.
 func (h Host) PruneMirrors(ctx context.Context, before time.Time, dry bool) (removed int, err error) {
 	entries, err := os.ReadDir(h.mirrors())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,10 +39,10 @@ func (h Host) PruneMirrors(ctx context.Context, before time.Time, dry bool) (rem
 
 func (h Host) pruneMirror(ctx context.Context, name string, before time.Time, dry bool) (gone bool, err error) {
 	path := filepath.Join(h.mirrors(), name)
-	// The lock's file is written each time that the mirror is used.
+	// The lock's file is written at each use of the mirror.
 	if used, err := os.Stat(path + ".lock"); err != nil || !used.ModTime().Before(before) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil // not one of ours
+			return false, nil // a folder that svc did not make
 		}
 		return false, err
 	}
@@ -59,7 +60,7 @@ func (h Host) pruneMirror(ctx context.Context, name string, before time.Time, dr
 	return true, removeTree(path)
 }
 
-// needsMirror tells whether a workspace reads the mirror's objects, or the repository that worktrees share.
+// needsMirror reports whether a workspace, or the repository that worktrees share, reads the mirror's objects.
 func (h Host) needsMirror(name string) (bool, error) {
 	if _, err := os.Lstat(filepath.Join(h.Dir, "work", "shared", name)); !errors.Is(err, fs.ErrNotExist) {
 		return true, err
@@ -73,7 +74,7 @@ func (h Host) needsMirror(name string) (bool, error) {
 	return false, err
 }
 
-// Size is how many bytes the files of a workspace have; 0: that cannot be told. Links are not followed.
+// Size returns the number of bytes of a workspace's regular files; 0: unknown. Links are not followed.
 func (h Host) Size(id string) (bytes int64) {
 	root, err := os.OpenRoot(h.Path(id))
 	if err != nil {

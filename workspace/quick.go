@@ -14,19 +14,20 @@ import (
 	"svc/git"
 )
 
-// A quick checkpoint reads the changed files itself and edits the tree that the index has; the index stays as it is, and the same files are read
-// again the next time. These limits keep that cheaper than the processes that it saves.
+// Limits of a quick checkpoint. It reads the changed files itself and edits the tree that the index has. The index
+// does not change, so the same files are read again at the next checkpoint. The limits keep this cheaper than the git
+// processes that it saves.
 const (
 	quickPaths = 100
 	quickFile  = 1 << 20 // bytes
 	quickBytes = 8 << 20 // of all files
 )
 
-// errNotQuick means that a checkpoint needs git to store its files.
+// errNotQuick means that git must store the files of a checkpoint.
 var errNotQuick = errors.New("not a quick checkpoint")
 
-// quick stores a few plain changes and returns the tree with them. The error is errNotQuick where git could make something else of them than it
-// does here: then nothing was decided.
+// quick stores a few plain changes and returns the tree with them. The error is errNotQuick if git might store a file
+// differently than quick would. Then collect must use the index; objects that quick has stored already do no harm.
 func (h Host) quick(ctx context.Context, tree git.Tree, indexed string, changes git.Changes) (string, error) {
 	if changes.Empty() {
 		return indexed, nil
@@ -68,7 +69,7 @@ func (h Host) quick(ctx context.Context, tree git.Tree, indexed string, changes 
 	return tree.EditTree(ctx, indexed, edits)
 }
 
-// plainName tells that a path means nothing special to git, which refuses some of the others.
+// plainName reports whether no part of a path has a special meaning to git. Git refuses some of the special ones.
 func plainName(name string) bool {
 	for part := range strings.SplitSeq(strings.ToLower(name), "/") {
 		if part == ".git" || part == ".gitattributes" || part == ".gitmodules" {
@@ -78,7 +79,8 @@ func plainName(name string) bool {
 	return fs.ValidPath(name)
 }
 
-// converts tells that attributes may say how some of the files are to be stored.
+// converts reports whether a .gitattributes file may apply to one of the files: it may require that git converts the
+// content.
 func converts(root *os.Root, names []string) bool {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -92,7 +94,7 @@ func converts(root *os.Root, names []string) bool {
 	return false
 }
 
-// readPlain reads a file, or the target of a link, as git stores it where nothing converts it.
+// readPlain reads a file, or the target of a link, in the form in which git stores it if no attribute converts it.
 func readPlain(root *os.Root, name string) (mode string, content []byte, err error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -115,7 +117,7 @@ func readPlain(root *os.Root, name string) (mode string, content []byte, err err
 	}
 	defer f.Close()
 	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
-		return "", nil, errNotQuick // replaced meanwhile, perhaps by a pipe or a link
+		return "", nil, errNotQuick // it was replaced meanwhile, perhaps by a pipe or a link
 	}
 	content, err = io.ReadAll(io.LimitReader(f, quickFile+1))
 	if len(content) > quickFile {

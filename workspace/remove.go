@@ -12,22 +12,23 @@ import (
 	"svc/git"
 )
 
-// NotSafe says why a workspace was not removed.
+// NotSafe is the error if a workspace was not removed because something could be lost.
 type NotSafe struct{ Reasons []svc.UnsafeReason }
 
 func (e *NotSafe) Error() string {
 	return fmt.Sprintf("the workspace is not safe to remove: %q", e.Reasons)
 }
 
-// Parting is what the caller knows of a workspace that shall be removed.
+// Parting is what the caller contributes to the decision whether a workspace is safe to remove.
 type Parting struct {
-	Run    bool   // a run is active in it
+	Run    bool   // a run is active in the workspace
 	Landed int    // the number of the checkpoint that was landed; 0: none
-	GiveUp string // the tree that a person has named to be given up; empty: none
+	GiveUp string // the tree that a person has agreed to lose; empty: none
 }
 
-// Remove takes a workspace away with everything that is kept of it on this host, if nothing is lost by that: else the error
-// is *NotSafe. What cannot be inspected stays. A removal that was cut off is completed by calling it again.
+// Remove removes a workspace and everything that this host stores for it, if nothing is lost by that. Otherwise the
+// error is *NotSafe. A workspace that cannot be inspected is not removed. A removal that was interrupted is completed
+// by another call.
 func (h Host) Remove(ctx context.Context, id string, p Parting) (err error) {
 	l, r, err := h.open(ctx, id)
 	if err != nil {
@@ -55,7 +56,7 @@ func (h Host) Remove(ctx context.Context, id string, p Parting) (err error) {
 	return h.delete(r)
 }
 
-// inspect looks at everything that could speak against a removal.
+// inspect collects the facts that decide whether a removal is safe.
 func (h Host) inspect(ctx context.Context, r *Record, p Parting) svc.Removal {
 	facts := svc.Removal{Run: p.Run, GiveUp: p.GiveUp}
 	busy, err := processInside(ctx, r.Path)
@@ -67,10 +68,10 @@ func (h Host) inspect(ctx context.Context, r *Record, p Parting) svc.Removal {
 		facts.Inspected, facts.Relayed = true, true
 		return facts
 	}
-	_, err = h.checkpoint(ctx, r, true) // what is moved aside is compared with the index
+	_, err = h.checkpoint(ctx, r, true) // moveAside compares the folder with the index
 	switch {
 	case errors.Is(err, ErrMissing):
-		facts.Inspected = true // the last checkpoint is all there is
+		facts.Inspected = true // only the newest checkpoint exists
 	case err == nil:
 		facts.Inspected = r.Newest.Warnings == "" && h.noSubmodules(ctx, *r)
 	}
@@ -80,7 +81,8 @@ func (h Host) inspect(ctx context.Context, r *Record, p Parting) svc.Removal {
 	return facts
 }
 
-// noSubmodules tells that no submodule has files: a checkpoint names only the commit that one is at.
+// noSubmodules reports whether no submodule has files. A checkpoint stores only the commit that a submodule is at, so
+// files of a submodule would be lost.
 func (h Host) noSubmodules(ctx context.Context, r Record) bool {
 	paths, err := h.tree(h.private(h.Git, r.ID), r).Submodules(ctx)
 	if err != nil {
@@ -95,15 +97,15 @@ func (h Host) noSubmodules(ctx context.Context, r Record) bool {
 	return true
 }
 
-// moveAside moves the folder out of everybody's way and looks once more whether it is what was inspected. If somebody wrote
-// to it meanwhile, it goes back to where it was.
+// moveAside renames the folder, so that no process finds it at its path, and checks once more that it is unchanged
+// since the inspection. If it was changed meanwhile, moveAside renames it back.
 func (h Host) moveAside(ctx context.Context, r Record) error {
 	aside := h.removing(r.ID)
 	if err := os.Rename(r.Path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
 	if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) || !r.Handed {
-		return nil // it was missing, or nothing in it is an agent's
+		return nil // the folder was missing, or no agent has worked in it
 	}
 	seen, err := git.Tree{Repo: h.private(h.Git, r.ID), Root: aside, Index: h.keep(r.ID, "index")}.Status(ctx)
 	if err == nil && seen.Empty() && seen.Warnings == "" {
@@ -121,13 +123,13 @@ func (h Host) moveAside(ctx context.Context, r Record) error {
 	return &NotSafe{[]svc.UnsafeReason{svc.UnsafeUnknown}}
 }
 
-// delete takes away the folder and what is kept of it. The record goes last, and with it the lock's file: whoever waits
-// for that finds no record behind it.
+// delete removes the folder and everything stored for the workspace. The record goes last, and the lock's file with
+// it: a process that waits for the lock then finds no record.
 func (h Host) delete(r Record) error {
 	if err := removeTree(h.removing(r.ID)); err != nil {
 		return err
 	}
-	if err := h.eraseKept(r); err != nil { // what somebody puts at its path from now on is not ours
+	if err := h.eraseKept(r); err != nil { // not erase: a folder that is now at the workspace's path was made by others
 		return err
 	}
 	if err := os.Remove(h.recordPath(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +138,7 @@ func (h Host) delete(r Record) error {
 	return removeTree(h.keep(r.ID, ""))
 }
 
-// removeTree deletes a folder with all that is in it, also when permissions inside forbid it. Links are deleted, not
+// removeTree deletes a folder with its content, even if permissions inside forbid it. Links are deleted, not
 // followed.
 func removeTree(path string) error {
 	err := os.RemoveAll(path)
@@ -155,7 +157,7 @@ func removeTree(path string) error {
 	return nil
 }
 
-// openUp makes every folder below path, and itself, writable for the owner.
+// openUp makes path, and every folder below it, writable for the owner.
 func openUp(path string) error {
 	if err := os.Chmod(path, 0o700); err != nil {
 		return err
@@ -169,6 +171,6 @@ func openUp(path string) error {
 		if err != nil || !entry.IsDir() || name == "." {
 			return err
 		}
-		return root.Chmod(name, 0o700) // before it is read
+		return root.Chmod(name, 0o700) // WalkDir reads the folder afterwards
 	})
 }

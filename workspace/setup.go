@@ -11,11 +11,11 @@ import (
 	"svc"
 )
 
-// setupDelay is how long the output of a setup script may stay open after its end, by what it left running.
+// setupDelay is how long processes that a setup script left running may keep its output open after its end.
 const setupDelay = 5 * time.Second
 
-// stepSetup runs the project's script in the folder. It has no input to wait for, and past its time the whole
-// process group is killed.
+// stepSetup runs the project's setup script in the folder. The script has no standard input. After its time limit the
+// whole process group is killed.
 func (h Host) stepSetup(ctx context.Context, o Order, r *Record) error {
 	if o.Source.Setup == "" {
 		return nil
@@ -40,7 +40,7 @@ func (h Host) stepSetup(ctx context.Context, o Order, r *Record) error {
 	err := run(*r, cmd)
 	var exit *exec.ExitError
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it ended well, and left something running
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the script succeeded and left a process running
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
