@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 )
 
-// Clone makes a repository with a working folder that is still empty: branches of from become those of the remote
-// "origin", whose address is url. Objects are copied, not linked: a link shares the file's mode and content, so
-// that a chmod in the clone would reach the original. The repository is the folder's .git; it is the caller's until
-// somebody else may write there.
+// Clone makes a repository whose working folder is still empty. The branches of from become those of the remote
+// "origin", whose address is url. Objects are copied, not linked: with a hard link, a chmod in the clone would change
+// the original. The returned repository is the folder's .git. The caller may use it only until others may write
+// there.
 func (p Program) Clone(ctx context.Context, from Repo, dir, url string) (Repo, error) {
 	_, err := p.exec(ctx, call{args: []string{
 		"clone", "--quiet", "--local", "--no-hardlinks", "--no-checkout", "--template=", "--origin=origin", "--", from.Dir, dir,
@@ -21,7 +21,7 @@ func (p Program) Clone(ctx context.Context, from Repo, dir, url string) (Repo, e
 	return r, err
 }
 
-// SetRemote gives the repository a remote with the usual refspec.
+// SetRemote adds a remote with the usual refspec to the repository.
 func (r Repo) SetRemote(ctx context.Context, name, url string) error {
 	_, err := r.line(ctx, "remote", "add", "--", name, url)
 	return err

@@ -33,14 +33,15 @@ type Edit struct {
 	OID  string
 }
 
-// PutBlob stores a file's content, or a link's target, and returns its name.
+// PutBlob stores the content of a file, or the target of a link, and returns the blob's name.
 func (r Repo) PutBlob(format Format, content []byte) (string, error) {
 	return r.putObject(format, "blob", string(content))
 }
 
-// EditTree stores the tree that differs from another one by the edits, and returns its name. It is what update-index and write-tree make,
-// without an index and mostly without a process: git is started only for trees on the way that are in a pack. Those are then stored once more
-// as files of their own, because they are likely to be edited again.
+// EditTree applies edits to a tree, stores the new tree and returns its name. The result is the same as that of
+// update-index and write-tree, but it needs no index and mostly no process. Git is started only if trees on the
+// edited paths are not loose objects of this repository, for example because they are in a pack. Those trees are then
+// also stored as loose objects, because they are likely to be edited again.
 func (r Repo) EditTree(ctx context.Context, tree string, edits []Edit) (string, error) {
 	for _, e := range edits {
 		if !pathOfTree(e.Path) {
@@ -61,7 +62,7 @@ func (r Repo) EditTree(ctx context.Context, tree string, edits []Edit) (string, 
 	return tree, nil
 }
 
-// pathOfTree tells whether a tree may have a path, whose parts may be any bytes.
+// pathOfTree reports whether a tree may have a path. The parts of the path may be any bytes, except NUL.
 func pathOfTree(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part == "." || part == ".." {
@@ -77,10 +78,11 @@ type treeEditor struct {
 	unpacked map[string][]byte // trees that were in a pack, by name
 }
 
-// treeEntry is a line of a tree.
+// treeEntry is an entry of a tree.
 type treeEntry struct{ mode, name, oid string }
 
-// edit returns the entries of a tree after the edits, whose paths are relative to it. An empty tree name stands for the empty tree.
+// edit returns the entries of a tree after the edits, whose paths are relative to it. If tree is "", edit starts with
+// an empty tree.
 func (e treeEditor) edit(tree string, edits []Edit) ([]treeEntry, error) {
 	var entries []treeEntry
 	if tree != "" {
@@ -110,7 +112,7 @@ func (e treeEditor) edit(tree string, edits []Edit) ([]treeEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(left) == 0 { // git has no empty folders
+		if len(left) == 0 { // a tree has no entries for empty folders
 			if now[name].mode == modeTree {
 				delete(now, name)
 			}
@@ -122,7 +124,7 @@ func (e treeEditor) edit(tree string, edits []Edit) ([]treeEntry, error) {
 		}
 		now[name] = treeEntry{modeTree, name, oid}
 	}
-	for _, edit := range edits { // last: a file may stand where a folder was
+	for _, edit := range edits { // last: a file may replace a folder
 		if !strings.Contains(edit.Path, "/") && edit.Mode != "" {
 			now[edit.Path] = treeEntry{edit.Mode, edit.Path, edit.OID}
 		}
@@ -134,7 +136,7 @@ func (e treeEditor) edit(tree string, edits []Edit) ([]treeEntry, error) {
 	return entries, nil
 }
 
-// put stores a tree.
+// put sorts the entries, stores them as a tree and returns its name.
 func (e treeEditor) put(entries []treeEntry) (string, error) {
 	slices.SortFunc(entries, func(a, b treeEntry) int { return cmp.Compare(a.order(), b.order()) })
 	var content strings.Builder
@@ -149,7 +151,7 @@ func (e treeEditor) put(entries []treeEntry) (string, error) {
 	return e.r.putObject(e.format, "tree", content.String())
 }
 
-// order is what git sorts entries by: a folder as if its name ended with a slash.
+// order returns the text by which git sorts entries: for a folder, its name with a slash at the end.
 func (t treeEntry) order() string {
 	if t.mode == modeTree {
 		return t.name + "/"
@@ -157,7 +159,7 @@ func (t treeEntry) order() string {
 	return t.name
 }
 
-// size is how many bytes the name of an object has.
+// size returns the number of bytes of an object's name.
 func (e treeEditor) size() int {
 	if e.format == SHA256 {
 		return 32
@@ -165,7 +167,7 @@ func (e treeEditor) size() int {
 	return 20
 }
 
-// read returns the entries of a tree that is a file of its own, or was unpacked. The error is fs.ErrNotExist when it is not.
+// read returns the entries of a tree that is a loose object or was unpacked. The error is fs.ErrNotExist if it is neither.
 func (e treeEditor) read(oid string) ([]treeEntry, error) {
 	content, known := e.unpacked[oid]
 	if !known {
@@ -187,14 +189,14 @@ func (e treeEditor) read(oid string) ([]treeEntry, error) {
 	return entries, nil
 }
 
-// unpack makes the trees that the edits lead through files of their own.
+// unpack ensures that all trees on the edited paths are loose objects.
 func (e treeEditor) unpack(ctx context.Context, tree string, edits []Edit) error {
 	var packed []string // folders
 	trees := map[string]string{".": tree}
 	for _, dir := range foldersOf(edits) {
 		if dir != "." {
 			parent, known := trees[path.Dir(dir)]
-			if !known { // packed itself, or a new folder
+			if !known { // the parent is packed, or it is a new folder
 				if slices.Contains(packed, path.Dir(dir)) {
 					packed = append(packed, dir)
 				}
@@ -228,7 +230,7 @@ func (e treeEditor) unpack(ctx context.Context, tree string, edits []Edit) error
 	})
 }
 
-// foldersOf lists the folders that edits lead through, each after the one that it is in. The first is ".", the tree itself.
+// foldersOf lists the folders on the paths of the edits, each after its parent. The first is ".", the tree itself.
 func foldersOf(edits []Edit) []string {
 	is := map[string]bool{".": true}
 	for _, e := range edits {
@@ -253,7 +255,7 @@ func depth(dir string) int {
 	return 1 + strings.Count(dir, "/")
 }
 
-// catTrees reads folders of a tree, those that it has.
+// catTrees calls each with the content of those of the folders that the tree has.
 func (r Repo) catTrees(ctx context.Context, tree string, folders []string, each func(content []byte) error) error {
 	names := make([]string, len(folders))
 	for i, dir := range folders {
@@ -291,10 +293,11 @@ func (r Repo) catTrees(ctx context.Context, tree string, folders []string, each 
 	return nil
 }
 
-// maxLoose bounds what is read of an object that is a file of its own.
+// maxLoose bounds the bytes that are read of a loose object.
 const maxLoose = 64 << 20
 
-// loose reads an object of the repository itself that is a file of its own. The error is fs.ErrNotExist when there is no such file.
+// loose reads a loose object of this repository itself, not of its alternates. The error is fs.ErrNotExist if there
+// is no such file.
 func (r Repo) loose(oid, kind string) ([]byte, error) {
 	if !IsOID(oid) {
 		return nil, fmt.Errorf("%.100q is no object's name", oid)

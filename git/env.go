@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// passed are the variables that git and the programs it reaches a remote with get of the caller's own environment.
+// passed are the names of the variables of this process that git, and the programs with which it reaches a remote,
+// inherit.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
 	"SSH_AUTH_SOCK", "KRB5CCNAME", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 }
 
-// defaultSSH reaches a remote over ssh unless the host's user has said otherwise.
+// defaultSSH is the ssh command for remotes, unless the host's user has configured another one.
 const defaultSSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"
 
 // fixed are the variables that are the same for every call.
@@ -23,41 +24,41 @@ var fixed = []string{
 	"GIT_SSH_COMMAND=" + defaultSSH,
 	"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_PAGER=cat",
 	"GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",
-	"GIT_DEFAULT_REF_FORMAT=files", // SetRef and ReadHead know no other
+	"GIT_DEFAULT_REF_FORMAT=files", // SetRef and ReadHead support no other
 }
 
-// noFiles keeps git from the configuration of the host's user and system.
+// noFiles prevents that git reads the configuration of the host's user and system.
 var noFiles = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null"}
 
-// setting is one line of a configuration.
+// setting is one entry of a git configuration.
 type setting struct{ key, value string }
 
-// own are the settings that stand above every config file. Most repeat a default: they are here so that it stays
-// one, whatever a repository's file says.
+// own are the settings that override every config file. Most repeat git's default, so that a repository's file cannot
+// change it.
 var own = []setting{
-	// Nothing is executed on the side.
+	// Git starts no other program, such as a hook.
 	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.alternateRefsCommand", ""}, {"core.gitProxy", ""},
 	{"credential.helper", ""}, {"gpg.program", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"push.gpgSign", "false"},
 	{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"}, {"fetch.recurseSubmodules", "no"},
-	// No transport that is a program of its own, such as ext::.
+	// Transports that start another program, such as ext::, are forbidden.
 	{"protocol.allow", "never"}, {"protocol.file.allow", "always"}, {"protocol.git.allow", "always"}, {"protocol.ssh.allow", "always"},
 	{"protocol.http.allow", "always"}, {"protocol.https.allow", "always"},
-	// Files of the user's home that say what is ignored and how it is converted.
+	// Files in the user's home with rules for ignored files and conversions are not read.
 	{"core.excludesFile", "/dev/null"}, {"core.attributesFile", "/dev/null"},
-	// Content is kept as it is.
+	// Content is stored unchanged.
 	{"core.autocrlf", "false"}, {"core.safecrlf", "false"},
-	// Names that only a file system of Windows could mistake for .git are names.
+	// Names that only a file system of Windows could take for .git are allowed.
 	{"core.protectNTFS", "false"},
 	{"core.sparseCheckout", "false"}, {"core.splitIndex", "false"}, {"index.sparse", "false"}, {"core.untrackedCache", "false"},
-	// Objects are handed to the disk as they are written, and survive a power cut once the caller has synced a file of its
-	// own after the call: one flush of the disk for many objects.
+	// Objects are written to the disk without a flush of the disk's cache. They survive a power cut once the caller
+	// has synced a file of its own after the call: one flush for many objects.
 	{"core.fsync", "committed"}, {"core.fsyncMethod", "writeout-only"},
-	// A remote that sends nothing is given up.
+	// A transfer over HTTP is aborted if the remote sends nothing for 60 seconds.
 	{"http.lowSpeedLimit", "1"}, {"http.lowSpeedTime", "60"},
 	{"checkout.workers", "0"}, {"color.ui", "false"},
 }
 
-// baseEnv is the environment of every call.
+// baseEnv returns the environment of every call.
 func baseEnv() []string {
 	env := make([]string, 0, len(passed)+len(fixed))
 	for _, name := range passed {
@@ -68,7 +69,7 @@ func baseEnv() []string {
 	return append(env, fixed...)
 }
 
-// settings puts the own settings and those of one call into variables that git reads above every file.
+// settings returns the own settings and those of one call as environment variables, which override every config file.
 func settings(more []setting) []string {
 	all := append(append([]setting(nil), own...), more...)
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}

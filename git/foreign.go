@@ -12,29 +12,30 @@ import (
 	"syscall"
 )
 
-// Foreign is a repository of somebody else on this machine. It is read and written as files, by git's own rules for them (objects
-// before refs, lock files): no git is executed with its config, and none of its hooks.
+// Foreign is a repository on this machine that others own and may write to. It is read and written as files, by git's
+// own rules (objects before refs, lock files). Git is not executed with its config, and none of its hooks runs.
 type Foreign struct {
-	Dir    string // of HEAD and the index
-	Common string // of refs and objects; Dir itself, unless Dir is that of a linked working tree
+	Dir    string // the folder of HEAD and the index
+	Common string // the folder of refs and objects; the same as Dir, unless this is a linked working tree
 	Root   string // the folder with the files; empty: a bare repository
 }
 
 // Checkout is a working tree of a repository.
 type Checkout struct {
 	Root string // the folder with the files
-	Dir  string // of its HEAD and index
+	Dir  string // the folder of its HEAD and index
 }
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers distinguish with errors.Is.
 var (
-	// ErrMoved means that a ref does not name what it was expected to.
+	// ErrMoved means that a ref does not name the expected commit.
 	ErrMoved = errors.New("the branch has moved")
-	// ErrLocked means that another git works on the repository, or was killed there.
+	// ErrLocked means that another git process holds the lock, or was killed while it held it.
 	ErrLocked = errors.New("another git is at work there, or was killed")
 )
 
-// FindForeign finds the repository at a path: the folder that git init, clone or worktree add have made, or a bare repository.
+// FindForeign returns the repository at a path: a folder that was made by git init, clone or worktree add, or a bare
+// repository.
 func FindForeign(path string) (Foreign, error) {
 	dot := filepath.Join(path, ".git")
 	info, err := os.Stat(dot)
@@ -79,7 +80,7 @@ func joinFrom(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Ref is the commit that a ref names; empty: there is no such ref.
+// Ref returns the commit that a ref names; empty: there is no such ref.
 func (f Foreign) Ref(ref string) (string, error) {
 	oid, err := readText(f.Common, ref)
 	switch {
@@ -93,7 +94,8 @@ func (f Foreign) Ref(ref string) (string, error) {
 	return packedRef(f.Common, ref)
 }
 
-// Checkouts lists the working trees that a branch is checked out in, or is being rebased in. One whose folder is gone is none.
+// Checkouts lists the working trees in which a branch is checked out or is being rebased. Those whose folder is gone
+// are skipped.
 func (f Foreign) Checkouts(ref string) ([]Checkout, error) {
 	trees, err := f.trees()
 	if err != nil {
@@ -141,7 +143,7 @@ func (f Foreign) trees() (all []Checkout, err error) {
 	return all, nil
 }
 
-// rebasing is the branch that a rebase under way will move; empty: there is none.
+// rebasing returns the branch that an unfinished rebase will move; empty: none.
 func rebasing(dir string) string {
 	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name"} {
 		if ref, err := readText(dir, name); err == nil {
@@ -151,17 +153,18 @@ func rebasing(dir string) string {
 	return ""
 }
 
-// Swap is the change of one ref in a foreign repository, under git's own locks. The locks are links of one file, by which whoever repeats a
-// swap that was cut off knows them as its own.
+// Swap is the change of one ref in a foreign repository, under git's own locks. All its lock files are hard links to
+// one file, the mark. By that, a repetition of an interrupted swap recognizes the locks as its own.
 type Swap struct {
 	f    Foreign
 	ref  string
-	mark string // the file, below Common
+	mark string // the path of the mark, relative to Common
 	next string
 }
 
-// Begin acquires the lock of a ref to let it name the commit next, if it names expected now; empty: if there is no such ref. The error is
-// ErrMoved or ErrLocked otherwise. The name is the same for a repetition, and for no other swap.
+// Begin acquires the lock of a ref, in order to set it to the commit next. The ref must name expected now; if
+// expected is empty, the ref must not exist. Otherwise the error is ErrMoved, or ErrLocked if the lock is held. A
+// repetition of the swap must use the same name, and no other swap may use it.
 func (f Foreign) Begin(name, ref, expected, next string) (*Swap, error) {
 	s := &Swap{f: f, ref: ref, mark: "svc-" + name, next: next}
 	if err := s.Abandon(); err != nil {
@@ -191,7 +194,7 @@ func (f Foreign) Begin(name, ref, expected, next string) (*Swap, error) {
 	return s, nil
 }
 
-// lock makes a lock file: a link of the mark.
+// lock makes a lock file as a hard link to the mark.
 func (s *Swap) lock(path string) error {
 	err := os.Link(filepath.Join(s.f.Common, s.mark), path)
 	if errors.Is(err, fs.ErrExist) {
@@ -203,10 +206,10 @@ func (s *Swap) lock(path string) error {
 	return nil
 }
 
-// LockIndex keeps other gits from the index of a checkout, until the swap ends.
+// LockIndex locks the index of a checkout against other git processes until the swap ends.
 func (s *Swap) LockIndex(c Checkout) error { return s.lock(filepath.Join(c.Dir, "index.lock")) }
 
-// PutIndex replaces the index of a checkout that LockIndex has locked.
+// PutIndex replaces the index of a checkout. LockIndex must have locked it.
 func (s *Swap) PutIndex(c Checkout, from string) error {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -227,7 +230,7 @@ func (s *Swap) PutIndex(c Checkout, from string) error {
 	return nil
 }
 
-// Commit moves the ref and releases all locks. The line goes into the branch's log, where there is one.
+// Commit moves the ref and releases all locks. It appends a line to the branch's reflog if there is one.
 func (s *Swap) Commit(expected string, by Identity, why string) error {
 	root, err := os.OpenRoot(s.f.Common)
 	if err != nil {
@@ -240,7 +243,7 @@ func (s *Swap) Commit(expected string, by Identity, why string) error {
 	if err := syncDir(root, filepath.Dir(s.ref)); err != nil {
 		return fmt.Errorf("move %s: %w", s.ref, err)
 	}
-	if log, err := root.OpenFile("logs/"+s.ref, os.O_WRONLY|os.O_APPEND, 0); err == nil { // best effort, as git's own
+	if log, err := root.OpenFile("logs/"+s.ref, os.O_WRONLY|os.O_APPEND, 0); err == nil { // the reflog is best effort
 		if expected == "" {
 			expected = strings.Repeat("0", len(s.next))
 		}
@@ -250,7 +253,7 @@ func (s *Swap) Commit(expected string, by Identity, why string) error {
 	return s.Abandon()
 }
 
-// Abandon releases what this swap, or one of the same name that was cut off, has locked.
+// Abandon releases the locks of this swap, and those of an interrupted swap of the same name.
 func (s *Swap) Abandon() error {
 	mark, err := os.Lstat(filepath.Join(s.f.Common, s.mark))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -275,15 +278,15 @@ func (s *Swap) Abandon() error {
 			return fmt.Errorf("release locks: %w", err)
 		}
 	}
-	return os.Remove(filepath.Join(s.f.Common, s.mark)) // last: by it the locks are known
+	return os.Remove(filepath.Join(s.f.Common, s.mark)) // last: the mark identifies the locks
 }
 
-// Abandon releases what a swap of that name, which was cut off, has locked.
+// Abandon releases the locks of an interrupted swap of that name.
 func (f Foreign) Abandon(name, ref string) error {
 	return (&Swap{f: f, ref: ref, mark: "svc-" + name}).Abandon()
 }
 
-// writeSynced writes a file that is safe against a power cut when it returns.
+// writeSynced writes a file. When it returns, the content is safe against a power cut.
 func writeSynced(root *os.Root, name, text string) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -296,7 +299,7 @@ func writeSynced(root *os.Root, name, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes what was renamed in a folder safe against a power cut.
+// syncDir makes renames in a folder safe against a power cut.
 func syncDir(root *os.Root, name string) error {
 	dir, err := root.Open(name)
 	if err != nil {

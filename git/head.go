@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// Head is where a repository stands.
+// Head is what HEAD of a repository names.
 type Head struct {
-	Ref string // the branch as refs/heads/…; empty: a commit by itself
-	OID string // the commit; empty: the branch has none yet
+	Ref string // the branch as refs/heads/…; empty: HEAD is detached
+	OID string // the commit; empty: the branch has no commits yet
 }
 
-// maxRefFile bounds what is read of a foreign repository: packed-refs with a million refs.
+// maxRefFile bounds the bytes that are read of a foreign repository's packed-refs. It is enough for a million refs.
 const maxRefFile = 128 << 20
 
-// ReadHead reads where a foreign repository stands, as files: no git is executed, links that lead out of its
-// folders are not followed, and what is no plain file is not opened. For a linked working tree, dir is its own
-// folder and common that of the repository; they are the same otherwise. An error means that it cannot be known.
+// ReadHead reads HEAD of a foreign repository as a file: git is not executed, links that lead out of the repository's
+// folders are not followed, and only regular files are opened. For a linked working tree, dir is its own folder and
+// common that of the repository; otherwise they are the same. An error means that HEAD is unknown.
 func ReadHead(dir, common string) (Head, error) {
 	text, err := readText(dir, "HEAD")
 	if err != nil {
@@ -48,10 +48,10 @@ func ReadHead(dir, common string) (Head, error) {
 	return Head{Ref: ref, OID: oid}, err
 }
 
-// operations are the marks that git leaves in a repository in the middle of an operation.
+// operations are the files and folders that exist in a repository while an operation of git is unfinished.
 var operations = []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"}
 
-// InOperation tells whether a merge, rebase or the like is under way in a foreign repository.
+// InOperation reports whether a merge, rebase or the like is unfinished in a foreign repository.
 func InOperation(dir string) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func InOperation(dir string) bool {
 	return false
 }
 
-// packedRef looks a ref up in packed-refs; empty: it is not there.
+// packedRef returns the commit of a ref in packed-refs; empty: the ref is not there.
 func packedRef(dir, ref string) (string, error) {
 	f, err := OpenPlain(dir, "packed-refs")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +100,8 @@ func readText(dir, name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// OpenPlain opens a plain file below a folder of somebody else for reading: no link leads out of the folder, and
-// a pipe or device does not block.
+// OpenPlain opens a regular file for reading, below a folder to which others may write: links cannot lead out of the
+// folder, and a pipe or device does not block.
 func OpenPlain(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Contains tells whether a commit is in the history of another one, or is that one itself. Both must be in the repository.
+// Contains reports whether commit is in the history of tip, or is tip itself. Both must be in the repository.
 func (r Repo) Contains(ctx context.Context, tip, commit string) (bool, error) {
 	_, err := r.run(ctx, call{args: []string{"merge-base", "--is-ancestor", commit, tip}})
 	if exitCode(err) == 1 {
@@ -16,8 +16,9 @@ func (r Repo) Contains(ctx context.Context, tip, commit string) (bool, error) {
 	return err == nil, err
 }
 
-// MergeTree merges the commit theirs into ours, in the repository alone: there is no folder, and no merge driver but git's own. It answers the
-// tree of the result, or the paths in conflict. The error is ErrNotFound when the two share no history.
+// MergeTree merges the commit theirs into ours, within the repository: it needs no folder and runs no merge driver
+// except git's own. It returns the tree of the result, or the paths in conflict. The error is ErrNotFound if the two
+// share no history.
 func (r Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
 	if _, err := r.MergeBase(ctx, ours, theirs); err != nil {
 		return "", nil, err
@@ -44,13 +45,13 @@ func (r Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, 
 	return "", conflicts, nil
 }
 
-// Refused is why a remote, or git on its behalf, did not move a branch.
+// Refused is the error if a remote, or git on its behalf, has refused to move a branch.
 type Refused struct {
-	Why  string // as in "pre-receive hook declined"
-	Said string // by the remote, in one line; empty: nothing
+	Why  string // for example "pre-receive hook declined"
+	Said string // the remote's message in one line; empty: none
 }
 
-// Error is what the remote said.
+// Error returns the reason and the remote's message.
 func (e *Refused) Error() string {
 	if e.Said == "" {
 		return e.Why
@@ -58,14 +59,16 @@ func (e *Refused) Error() string {
 	return e.Why + ": " + e.Said
 }
 
-// Push lets a branch of a remote name a commit, if it names exactly the commit expected at that moment; empty: if there is no such
-// branch. The caller sees to it that the commit descends from the expected one. The error is *Refused when the remote has answered. After any
-// other error the branch may have moved: ask the remote.
+// Push sets a branch of a remote to a commit if the branch names the commit expected at that moment; if expected is
+// empty, the branch must not exist. The caller must ensure that the commit descends from expected. The error is
+// *Refused if the remote has answered. After any other error the branch may have moved, and the caller must list the
+// remote to find out.
 func (r Repo) Push(ctx context.Context, url, ref, commit, expected string) error {
 	return r.push(ctx, url, ref, commit, expected)
 }
 
-// TryPush is Push up to where the remote would be told what to do. After any error nothing has moved.
+// TryPush is Push as a dry run: it ends before the remote is asked to move the branch. Nothing moves, whatever it
+// returns.
 func (r Repo) TryPush(ctx context.Context, url, ref, commit, expected string) error {
 	return r.push(ctx, url, ref, commit, expected, "--dry-run")
 }
@@ -85,14 +88,15 @@ func (r Repo) push(ctx context.Context, url, ref, commit, expected string, flags
 	return err
 }
 
-// refusal reads the line of a push's answer that tells of a branch that did not move: "!\t<from>:<to>\t[remote rejected] (reason)".
+// refusal finds the line "!\t<from>:<to>\t[remote rejected] (reason)" in the output of a push, which means that the
+// branch did not move.
 func refusal(listing string) (why string, refused bool) {
 	for line := range strings.Lines(listing) {
 		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
 		if len(fields) != 3 || fields[0] != "!" {
 			continue
 		}
-		if strings.HasPrefix(fields[2], "[remote failure]") { // it ended before it had answered
+		if strings.HasPrefix(fields[2], "[remote failure]") { // the remote ended before it had answered
 			return "", false
 		}
 		_, why, ok := strings.Cut(fields[2], "(")
@@ -104,7 +108,7 @@ func refusal(listing string) (why string, refused bool) {
 	return "", false
 }
 
-// remoteWords is what the other side of a call said, in one line.
+// remoteWords returns the remote's message in the output of a call, in one line.
 func remoteWords(err error) string {
 	var failure *Failure
 	if !errors.As(err, &failure) {
@@ -119,14 +123,14 @@ func remoteWords(err error) string {
 	return strings.Join(words, "; ")
 }
 
-// Touched are the paths in which two revisions differ.
+// Touched are the paths at which two revisions differ.
 type Touched struct {
 	All     []string
 	Added   []string // those that the first one does not have
 	Removed []string // those that the second one does not have
 }
 
-// Touched lists the paths in which two revisions differ; a renamed file is two of them.
+// Touched lists the paths at which two revisions differ. A renamed file counts as two paths.
 func (r Repo) Touched(ctx context.Context, from, to string) (t Touched, err error) {
 	got, err := r.run(ctx, call{args: []string{"diff-tree", "-r", "-z", "--no-commit-id", "--no-renames", "--name-status", from, to}})
 	if err != nil {
@@ -145,13 +149,15 @@ func (r Repo) Touched(ctx context.Context, from, to string) (t Touched, err erro
 	return t, nil
 }
 
-// IndexTree is the tree that the index would be written as. Nothing is stored.
+// IndexTree stores the index as a tree and returns its name, like WriteTree. Unlike there, objects that the tree
+// names may be missing.
 func (t Tree) IndexTree(ctx context.Context) (string, error) {
 	got, err := t.run(ctx, call{args: []string{"write-tree", "--missing-ok"}})
 	return strings.TrimSpace(string(got.out)), err
 }
 
-// Flagged tells whether the index has files that git was told not to look at: assume-unchanged, skip-worktree.
+// Flagged reports whether the index has files with the flag assume-unchanged or skip-worktree, whose changes git does
+// not see.
 func (t Tree) Flagged(ctx context.Context) (bool, error) {
 	got, err := t.run(ctx, call{args: []string{"ls-files", "-v", "-z"}})
 	if err != nil {
@@ -165,7 +171,8 @@ func (t Tree) Flagged(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// Filtered lists those of the paths whose content a program converts on its way between folder and repository, by the attributes in the folder.
+// Filtered lists those of the paths that have a filter attribute in the folder: a program may convert their content
+// between folder and repository.
 func (t Tree) Filtered(ctx context.Context, paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, nil

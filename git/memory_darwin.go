@@ -1,4 +1,4 @@
 package git
 
-// limitMemory does nothing: the system has no such limit for a process that runs.
+// limitMemory does nothing: the system cannot set such a limit for a running process.
 func limitMemory(int, uint64) {}

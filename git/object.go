@@ -15,19 +15,19 @@ import (
 	"unicode/utf8"
 )
 
-// Identity is who made a commit, and when.
+// Identity is the author or committer of a commit, and the time.
 type Identity struct {
 	Name, Email string
 	Unix        int64 // seconds; the time zone is UTC
 }
 
-// NewCommit makes a commit of a tree, without a ref. Equal arguments make the same commit.
+// NewCommit stores a commit of a tree, without a ref, and returns its name. Equal arguments make the same commit.
 func (r Repo) NewCommit(tree string, parents []string, by Identity, message string) (string, error) {
 	return r.NewCommitOf(tree, parents, by, by, message)
 }
 
-// NewCommitOf is NewCommit with an author who is not the committer. It is the commit that "git commit-tree" makes, but needs no process: a
-// checkpoint is made often, and the start of a process is what costs most in it.
+// NewCommitOf is NewCommit with an author who is not the committer. It makes the same commit as "git commit-tree" but
+// needs no process. Checkpoints are frequent, and the start of a process would be most of their cost.
 func (r Repo) NewCommitOf(tree string, parents []string, author, committer Identity, message string) (string, error) {
 	for _, oid := range append([]string{tree}, parents...) {
 		if !IsOID(oid) || len(oid) != len(tree) {
@@ -59,23 +59,25 @@ func (r Repo) NewCommitOf(tree string, parents []string, author, committer Ident
 	return r.putObject(FormatOf(tree), "commit", text.String())
 }
 
-// ends are characters that would end a name in a commit.
+// ends removes the characters that would end a name in a commit.
 var ends = strings.NewReplacer("\x00", "", "\n", "", "<", "", ">", "")
 
-// plainName is a name as git writes it into a commit: without what would end it, and without punctuation around it.
+// plainName returns a name in the form that git writes into a commit: without characters that would end it, and
+// without punctuation around it.
 func plainName(name string) string {
 	around := func(c rune) bool { return c <= ' ' || strings.ContainsRune(`.,:;<>"\'`, c) }
 	return ends.Replace(strings.TrimFunc(name, around))
 }
 
-// compressors are used again: a new one allocates more than the objects have. The level is that of git for such objects.
+// compressors are reused, because a new one allocates more than most objects have. The level is the one that git uses
+// for loose objects.
 var compressors = sync.Pool{New: func() any {
-	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is one
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is valid
 	return z
 }}
 
-// putObject stores an object as a file of its own and answers its name. Like the objects of [Program] it survives a power cut once the
-// caller has synced a file after it.
+// putObject stores a loose object and returns its name. Like the objects that [Program] writes, it survives a power
+// cut once the caller has synced a file afterwards.
 func (r Repo) putObject(format Format, kind, content string) (oid string, err error) {
 	raw := fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)
 	if format == SHA256 {
@@ -103,7 +105,8 @@ func (r Repo) putObject(format Format, kind, content string) (oid string, err er
 	return oid, nil
 }
 
-// putFile makes a file of the objects' folder in one step. Until then it has a name that Recover knows.
+// putFile makes a file in the objects' folder in one step: it is written under a temporary name, which Recover
+// removes after a crash, and then renamed.
 func (r Repo) putFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

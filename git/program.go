@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Errors that callers tell apart with errors.Is. Any other error means that the answer is unknown.
+// Errors that callers distinguish with errors.Is. After any other error the answer is unknown.
 var (
 	// ErrNotInstalled means that there is no git binary.
 	ErrNotInstalled = errors.New("git is not installed")
@@ -22,59 +22,63 @@ var (
 	ErrTooOld = errors.New("git is too old")
 	// ErrNotFound means that the revision, branch or object does not exist.
 	ErrNotFound = errors.New("not found in the repository")
-	// ErrTooLarge means that an output passed the caller's limit and was abandoned.
+	// ErrTooLarge means that an output was larger than the caller's limit, or that git needed more memory than
+	// allowed. The call was ended.
 	ErrTooLarge = errors.New("larger than allowed")
 )
 
 const (
 	// DefaultTimeout bounds each call of git when Program.Timeout is zero.
 	DefaultTimeout = 10 * time.Minute
-	// outputDelay is how long the output of a call may stay open after its end.
+	// outputDelay is how long the output of a call may stay open after its end, for example by a process that it has
+	// started.
 	outputDelay = 5 * time.Second
-	// maxOutput bounds what is read into memory: a million paths.
+	// maxOutput bounds the bytes of output that are read into memory. It is enough for a million paths.
 	maxOutput = 256 << 20
-	// maxSaid bounds what is kept of git's own words: their end.
+	// maxSaid bounds the bytes of standard error that are kept; the end is kept.
 	maxSaid = 4 << 10
-	// DefaultMemory is what git may allocate, in bytes, when Program.Memory is zero.
+	// DefaultMemory is the number of bytes that git may allocate when Program.Memory is zero.
 	DefaultMemory = 2 << 30
 )
 
-// Program is the git binary. The value holds no resources; copies are equal.
+// Program is the git binary and its limits. The value holds no resources; a copy is equivalent.
 type Program struct {
-	// Bin is the git binary, looked up on PATH. Empty means "git".
+	// Bin is the git binary, searched on PATH. Empty means "git".
 	Bin string
 	// Timeout bounds each call of git. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Memory bounds what git may allocate, in bytes, where somebody else could have it read a file of any size as a whole. Zero means DefaultMemory.
+	// Memory bounds the bytes that git may allocate in calls that may read a whole file of others, which can have any
+	// size. Zero means DefaultMemory.
 	Memory uint64
-	// Hold is an open file that every call inherits; nil: none. A lock on it is held until the last of them has ended,
-	// also when the caller was killed before.
+	// Hold is an open file that every call inherits; nil: none. A lock on it stays held until the last git process
+	// has ended, even if the caller was killed before.
 	Hold *os.File
 }
 
 // call is one execution of git.
 type call struct {
 	args  []string
-	env   []string  // besides baseEnv
-	conf  []setting // besides own, and above them
+	env   []string  // added to baseEnv
+	conf  []setting // added to own; these override own
 	dir   string    // working directory; empty: "/"
 	stdin io.Reader
-	out   io.Writer // where the output goes; nil: it is returned
-	max   int64     // of output; 0: maxOutput. Past it the call is abandoned
-	show  io.Writer // gets what git says while it says it; nil: nobody
-	// foreign: git reads as a whole what somebody else wrote; it may allocate no more than Program.Memory. The error is ErrTooLarge then.
+	out   io.Writer // receives the output; nil: it is returned
+	max   int64     // bytes of output; 0: maxOutput. Beyond it the call is ended
+	show  io.Writer // receives standard error as git writes it; nil: nothing does
+	// foreign: git may read whole files that others wrote. It may allocate at most Program.Memory; beyond that the
+	// error is ErrTooLarge.
 	foreign bool
-	// theirs: the configuration files of the host's user and system are read, and none of ours.
+	// theirs: git reads the configuration files of the host's user and system, and none of our settings apply.
 	theirs bool
 }
 
-// answer is what a successful call left.
+// answer is the result of a successful call.
 type answer struct {
 	out  []byte
-	said string // standard error: empty when git had nothing to complain about
+	said string // standard error; empty: git has printed no warning
 }
 
-// exec runs git to its end.
+// exec runs git and waits for its end.
 func (p Program) exec(ctx context.Context, c call) (answer, error) {
 	timeout := p.Timeout
 	if timeout == 0 {
@@ -107,7 +111,7 @@ func (p Program) exec(ctx context.Context, c call) (answer, error) {
 	if c.show != nil {
 		cmd.Stderr = io.MultiWriter(said, c.show)
 	}
-	// A session of its own has no terminal to prompt at, and is a process group that ends as a whole.
+	// In a session of its own, git has no terminal to prompt at, and its process group can be killed as a whole.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if p.Hold != nil {
 		cmd.ExtraFiles = []*os.File{p.Hold}
@@ -123,7 +127,7 @@ func (p Program) exec(ctx context.Context, c call) (answer, error) {
 		err = cmd.Wait()
 	}
 	switch {
-	case to.err != nil: // git has only seen that its output was closed
+	case to.err != nil: // git's own message says only that its output was closed
 		return answer{}, fmt.Errorf("git %s: %w", verb(c.args), to.err)
 	case err == nil:
 		return answer{out.Bytes(), said.String()}, nil
@@ -146,20 +150,20 @@ func (p Program) bin() string {
 	return p.Bin
 }
 
-// Failure is what git said when a call failed.
+// Failure is the error if git exited with an error and a message.
 type Failure struct {
 	Verb string // the git command
-	Said string // its standard error, the last kilobytes
+	Said string // its standard error, at most the last kilobytes
 	Err  error
 }
 
-// Error is git's own words, without its prefixes.
+// Error returns the git command and git's own message.
 func (f *Failure) Error() string { return "git " + f.Verb + ": " + f.Line() }
 
-// Unwrap gives the exit status, or what prevented it.
+// Unwrap returns the exit status, or the error that prevented one.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Line is git's own words in one line.
+// Line returns git's own message in one line, without the prefix "fatal: ".
 func (f *Failure) Line() string {
 	var lines []string
 	for line := range strings.Lines(f.Said) {
@@ -171,7 +175,7 @@ func (f *Failure) Line() string {
 	return strings.Join(lines, "; ")
 }
 
-// verb is the git command of an argument list.
+// verb returns the git command in an argument list.
 func verb(args []string) string {
 	for _, arg := range args {
 		if !strings.HasPrefix(arg, "-") {
@@ -181,7 +185,7 @@ func verb(args []string) string {
 	return strings.Join(args, " ")
 }
 
-// exitCode is the status git ended with, -1 when it did not end by itself.
+// exitCode returns git's exit status, or -1 if git did not exit by itself.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -190,7 +194,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last max bytes that are written to it.
 type tail struct {
 	max  int
 	kept []byte
@@ -207,7 +211,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) Len() int       { return len(bytes.TrimSpace(t.kept)) }
 func (t *tail) String() string { return strings.TrimSpace(string(t.kept)) }
 
-// capped refuses what goes past its limit, which ends the writing program too, and remembers why it refused.
+// capped is a writer that fails at the first write beyond its limit, which also ends git, and stores the error.
 type capped struct {
 	to   io.Writer
 	left int64

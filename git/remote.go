@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Remote is what a remote says of itself.
+// Remote is the list of a remote's branches and tags.
 type Remote struct {
-	Default string            // the branch its HEAD points to; empty when it names none
-	Heads   map[string]string // branch to commit
-	Tags    map[string]string // tag to object
+	Default string            // the branch that its HEAD names; empty: it names none
+	Heads   map[string]string // commits by branch
+	Tags    map[string]string // objects by tag
 }
 
-// ListRemote asks a remote for its branches and tags. Nothing is fetched.
+// ListRemote lists the branches and tags of a remote. Nothing is fetched.
 func (p Program) ListRemote(ctx context.Context, url string) (Remote, error) {
 	c, err := p.reach(ctx)
 	if err != nil {
 		return Remote{}, err
 	}
 	c.args = []string{"ls-remote", "--quiet", "--symref", "--end-of-options", url, "HEAD", "refs/heads/*", "refs/tags/*"}
-	// The patterns are patterns only without this.
+	// With GIT_LITERAL_PATHSPECS=1, git would not treat the patterns as patterns.
 	c.env = append(c.env, "GIT_LITERAL_PATHSPECS=0", "GIT_DIR=/nonexistent")
 	got, err := p.exec(ctx, c)
 	if err != nil {
@@ -31,7 +31,7 @@ func (p Program) ListRemote(ctx context.Context, url string) (Remote, error) {
 	return parseRemote(string(got.out)), nil
 }
 
-// parseRemote reads "ref: refs/heads/main\tHEAD" and "<oid>\t<name>".
+// parseRemote parses lines of the forms "ref: refs/heads/main\tHEAD" and "<oid>\t<name>".
 func parseRemote(listing string) Remote {
 	r := Remote{Heads: map[string]string{}, Tags: map[string]string{}}
 	for line := range strings.Lines(listing) {
@@ -46,7 +46,7 @@ func parseRemote(listing string) Remote {
 		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
 			r.Heads[branch] = value
 		}
-		// What a tag leads to is listed too, under the name of the tag and "^{}".
+		// The commit that an annotated tag names is listed too, under the tag's name and "^{}".
 		if tag, ok := strings.CutPrefix(name, "refs/tags/"); ok && !strings.HasSuffix(tag, "^{}") {
 			r.Tags[tag] = value
 		}
@@ -54,7 +54,8 @@ func parseRemote(listing string) Remote {
 	return r
 }
 
-// Mirrors tells whether the repository has exactly the branches and tags of a remote: then a fetch would bring nothing.
+// Mirrors reports whether the repository has exactly the branches and tags of a remote, so that a fetch would change
+// nothing.
 func (r Repo) Mirrors(ctx context.Context, remote Remote) (bool, error) {
 	refs, err := r.Refs(ctx, "refs/")
 	if err != nil || len(refs) != len(remote.Heads)+len(remote.Tags) {
@@ -70,8 +71,8 @@ func (r Repo) Mirrors(ctx context.Context, remote Remote) (bool, error) {
 	return true, nil
 }
 
-// Fetch brings refs of a remote into the repository, forced and pruned: a refspec is "refs/heads/*:refs/heads/*" or
-// the full name of a commit. What git tells of its progress goes to show, which may be nil.
+// Fetch fetches refs of a remote into the repository, with --force and --prune. A refspec is
+// "refs/heads/*:refs/heads/*" or the full name of a commit. Git's progress messages go to show, which may be nil.
 func (r Repo) Fetch(ctx context.Context, url string, refspecs []string, show io.Writer) error {
 	c, err := r.reach(ctx)
 	if err != nil {
@@ -90,11 +91,12 @@ func (r Repo) Fetch(ctx context.Context, url string, refspecs []string, show io.
 	return nil
 }
 
-// reachable are the settings of the host's user that decide how a remote is reached, by the beginnings of their keys.
+// reachable are the prefixes of those keys in the configuration of the host's user that determine how a remote is
+// reached.
 var reachable = []string{"credential.", "http.", "https.", "url.", "ssh."}
 
-// reach prepares a call that talks to a remote: as the host's user would, with its keys, credential helpers, proxies
-// and URL rewrites, and with none of its other settings.
+// reach prepares a call that connects to a remote. It uses the ssh command, credential helpers, proxies and URL
+// rewrites of the host's user, and none of that user's other settings.
 func (p Program) reach(ctx context.Context) (call, error) {
 	got, err := p.exec(ctx, call{
 		args: []string{"config", "--list", "--null", "--includes"}, env: []string{"GIT_DIR=/nonexistent"}, theirs: true,
@@ -114,7 +116,7 @@ func (p Program) reach(ctx context.Context) (call, error) {
 	return c, nil
 }
 
-// parseConfig reads entries "key\nvalue" that end in NUL. Git has written section and name in lower case.
+// parseConfig parses entries "key\nvalue" that end with NUL. Git prints section and name in lower case.
 func parseConfig(listing string) []setting {
 	var all []setting
 	for entry := range strings.SplitSeq(listing, "\x00") {

@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// Repo is a bare repository that belongs to the caller: nobody else writes to its folder.
+// Repo is a bare repository that belongs to the caller: no other program writes to its folder.
 type Repo struct {
 	Program
 	// Dir is the repository's folder, absolute.
 	Dir string
-	// borrowed are objects folders of others that are read besides the repository's own.
+	// borrowed are the objects folders of other repositories, which are read in addition to the repository's own.
 	borrowed []string
 	gathered *Gathered // takes new objects; nil: each is stored by itself
 }
 
-// Format is how a repository names its objects.
+// Format is the hash function by which a repository names its objects.
 type Format string
 
-// The formats of git.
+// The formats that git supports.
 const (
 	SHA1   Format = "sha1"
 	SHA256 Format = "sha256"
 )
 
-// FormatOf is the format of the repository that has an object of this name.
+// FormatOf returns the format of the repository that has an object of this name.
 func FormatOf(oid string) Format {
 	if len(oid) == 64 {
 		return SHA256
@@ -38,7 +38,7 @@ func FormatOf(oid string) Format {
 	return SHA1
 }
 
-// IsOID tells whether s has the form of an object's name, in full.
+// IsOID reports whether s has the form of an object's full name.
 func IsOID(s string) bool {
 	if len(s) != 40 && len(s) != 64 {
 		return false
@@ -55,10 +55,10 @@ func (p Program) Init(ctx context.Context, dir string, format Format) (Repo, err
 	return r, err
 }
 
-// Objects is the folder of the repository's objects.
+// Objects returns the folder of the repository's objects.
 func (r Repo) Objects() string { return filepath.Join(r.Dir, "objects") }
 
-// Alternate lets the repository read the objects of another one from now on. The other must keep them.
+// Alternate makes the repository read the objects of another one too, from now on. The other must keep them.
 func (r Repo) Alternate(objects string) error {
 	info := filepath.Join(r.Objects(), "info")
 	if err := os.MkdirAll(info, 0o700); err != nil {
@@ -70,8 +70,8 @@ func (r Repo) Alternate(objects string) error {
 	return nil
 }
 
-// Recover removes what a killed git has left: locks and files that it had not finished. The caller must be sure that no
-// git works in the repository.
+// Recover removes what a killed git has left: lock files and unfinished files. The caller must ensure that no git
+// process uses the repository.
 func (r Repo) Recover() error {
 	for _, place := range []struct {
 		dir   string
@@ -92,10 +92,11 @@ func (r Repo) Recover() error {
 func isLock(name string) bool       { return strings.HasSuffix(name, ".lock") }
 func isUnfinished(name string) bool { return strings.HasPrefix(name, "tmp_") }
 
-// isUnfinishedIndex is the second file of a split index before it has its name, "sharedindex.<hash>".
+// isUnfinishedIndex reports whether a file is the unfinished second file of a split index. A finished one has the
+// name "sharedindex.<hash>".
 func isUnfinishedIndex(name string) bool { return strings.HasPrefix(name, "sharedindex_") }
 
-// removeLeft removes files by their names, in a folder and, if wanted, in all that are below.
+// removeLeft removes the files of a folder whose name matches, and those of its subfolders if below is true.
 func removeLeft(dir string, below bool, left func(name string) bool) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -112,14 +113,14 @@ func removeLeft(dir string, below bool, left func(name string) bool) error {
 	})
 }
 
-// Borrowing is the repository seen together with the objects of others, for reading. What is written through it
-// may refer to borrowed objects: [Repo.Import] copies those that must stay.
+// Borrowing returns the repository together with the objects of others, for reading. Objects that are written through
+// it may refer to borrowed ones: [Repo.Import] copies those that must stay.
 func (r Repo) Borrowing(objects ...string) Repo {
 	r.borrowed = append(append([]string(nil), r.borrowed...), objects...)
 	return r
 }
 
-// run executes a command in the repository.
+// run executes a git command in the repository.
 func (r Repo) run(ctx context.Context, c call) (answer, error) {
 	c.env = append(c.env, "GIT_DIR="+r.Dir)
 	if len(r.borrowed) > 0 {
@@ -132,7 +133,7 @@ func (r Repo) run(ctx context.Context, c call) (answer, error) {
 	return r.exec(ctx, c)
 }
 
-// quotePath writes a path so that git reads it back in a list that is separated by colons.
+// quotePath quotes a path for a list that is separated by colons, in the form that git reads.
 func quotePath(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -151,18 +152,18 @@ func quotePath(path string) string {
 	return b.String()
 }
 
-// line is the output of a command as one line.
+// line executes a command and returns its output without space around it.
 func (r Repo) line(ctx context.Context, args ...string) (string, error) {
 	got, err := r.run(ctx, call{args: args})
 	return strings.TrimSpace(string(got.out)), err
 }
 
-// Commit is the full name of the commit that a revision leads to. The error is ErrNotFound when there is none.
+// Commit returns the full name of the commit that a revision names. The error is ErrNotFound if there is none.
 func (r Repo) Commit(ctx context.Context, rev string) (string, error) {
 	return r.resolve(ctx, rev+"^{commit}")
 }
 
-// TreeOf is the name of the tree of a revision. The error is ErrNotFound when there is none.
+// TreeOf returns the name of the tree of a revision. The error is ErrNotFound if there is none.
 func (r Repo) TreeOf(ctx context.Context, rev string) (string, error) {
 	return r.resolve(ctx, rev+"^{tree}")
 }
@@ -175,7 +176,7 @@ func (r Repo) resolve(ctx context.Context, rev string) (string, error) {
 	return oid, err
 }
 
-// MergeBase is the best common ancestor of two commits. The error is ErrNotFound when they share no history.
+// MergeBase returns the best common ancestor of two commits. The error is ErrNotFound if they share no history.
 func (r Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	oid, err := r.line(ctx, "merge-base", a, b)
 	if exitCode(err) == 1 && oid == "" && !errors.As(err, new(*Failure)) {
@@ -184,7 +185,7 @@ func (r Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	return oid, err
 }
 
-// Ref is a name for an object.
+// Ref is a ref and the object that it names.
 type Ref struct{ Name, OID string }
 
 // Refs lists the refs below a prefix such as "refs/heads/".
@@ -201,14 +202,14 @@ func (r Repo) Refs(ctx context.Context, prefix string) ([]Ref, error) {
 	return refs, nil
 }
 
-// SetRef lets a ref name an object, whatever it named before. The repository is the caller's alone, so that this is the
-// replacement of a file and needs no process.
+// SetRef sets a ref to an object, whatever it named before. Because no other program writes to the repository, this
+// only replaces a file and needs no process.
 func (r Repo) SetRef(ref, oid string) error { return r.replace(ref, oid) }
 
-// SetHead lets HEAD name a branch, which need not exist.
+// SetHead sets HEAD to a branch, which need not exist.
 func (r Repo) SetHead(ref string) error { return r.replace("HEAD", "ref: "+ref) }
 
-// replace writes a file of the repository in one step.
+// replace writes a file of the repository and replaces the old one in one step.
 func (r Repo) replace(name, line string) error {
 	path := filepath.Join(r.Dir, filepath.FromSlash(name))
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -224,8 +225,8 @@ func (r Repo) replace(name, line string) error {
 	return nil
 }
 
-// Pack copies the history of commits, without that of the commits in except, into another repository's objects
-// folder. When an object of it is missing or unreadable it fails, and nothing is copied.
+// Pack copies the history of commits, without that of the commits in except, into the objects folder of another
+// repository. If an object of it is missing or unreadable, it fails and copies nothing.
 func (r Repo) Pack(ctx context.Context, commits, except []string, objects string) error {
 	_, err := r.run(ctx, call{
 		args:  []string{"pack-objects", "--quiet", "--revs", "--non-empty", filepath.Join(objects, "pack", "pack")},
@@ -234,12 +235,12 @@ func (r Repo) Pack(ctx context.Context, commits, except []string, objects string
 	return err
 }
 
-// Import copies history out of borrowed objects into the repository itself, like Pack.
+// Import copies history from borrowed objects into the repository itself, like Pack.
 func (r Repo) Import(ctx context.Context, commits, except []string) error {
 	return r.Pack(ctx, commits, except, r.Objects())
 }
 
-// revs is a revision list as git reads it from standard input.
+// revs returns a revision list in the form that git reads from standard input.
 func revs(commits, except []string) io.Reader {
 	var b strings.Builder
 	for _, oid := range commits {

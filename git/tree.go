@@ -7,23 +7,25 @@ import (
 	"strings"
 )
 
-// Tree is a folder with files, seen through a repository of the caller and an index of the caller's choice. The folder
-// may belong to anybody: nothing in it is executed, whatever a .git inside it says.
+// Tree is a folder with files, together with a repository of the caller and an index that the caller chooses. Others
+// may write to the folder: nothing in it is executed, whatever a .git inside it contains.
 type Tree struct {
 	Repo
-	// Root is the folder, absolute. Everything in it is looked at, apart from entries of the name .git.
+	// Root is the folder, absolute. Everything in it is read, except entries with the name .git.
 	Root string
-	// Index is the index file, absolute. It need not exist: then it is empty.
+	// Index is the index file, absolute. If it does not exist, the index is empty.
 	Index string
-	// Split keeps most of the index in a second file, in the repository's folder, which is only read: to change a few entries
-	// then does not mean to write all of them. Such an index is of no use without its repository.
+	// Split stores most of the index in a second file, in the repository's folder, so that a change of a few entries
+	// does not rewrite all of them. The second file is never changed. Such an index is useless without its
+	// repository.
 	Split bool
 }
 
-// indexing lets an index, too, survive a power cut once the caller has synced a file after it.
+// indexing makes an index survive a power cut too, once the caller has synced a file afterwards.
 var indexing = setting{"core.fsync", "added"}
 
-// splitting are the settings of a split index. Each reading of the second file renews its time; those that the index has left behind are removed.
+// splitting are the settings of a split index. Git updates the time of the second file each time it reads it, and
+// removes such files after five minutes without use.
 var splitting = []setting{{"core.splitIndex", "true"}, {"splitIndex.maxPercentChange", "20"}, {"splitIndex.sharedIndexExpire", "5.minutes.ago"}}
 
 func (t Tree) run(ctx context.Context, c call) (answer, error) {
@@ -36,25 +38,26 @@ func (t Tree) run(ctx context.Context, c call) (answer, error) {
 	return t.Repo.run(ctx, c)
 }
 
-// Changes is how a folder differs from its index.
+// Changes are the differences between a folder and its index.
 type Changes struct {
-	Changed []string // files and links whose content, kind or mode is different, and submodules at another commit
+	Changed []string // files and links with another content, kind or mode, and submodules at another commit
 	Removed []string
-	New     []string // files and links that the index does not have and that are not ignored
-	// Nested are folders that the index does not have and that are repositories themselves.
+	New     []string // files and links that are neither in the index nor ignored
+	// Nested are folders that are not in the index and are repositories themselves.
 	Nested []string
-	// Warnings is what git could not look at; empty: it has seen everything.
+	// Warnings describes what git could not read; empty: it has read everything.
 	Warnings string
 }
 
-// Empty tells that folder and index do not differ, as far as could be seen.
+// Empty reports whether folder and index do not differ, as far as git could read the folder.
 func (c Changes) Empty() bool {
 	return len(c.Changed)+len(c.Removed)+len(c.New)+len(c.Nested) == 0
 }
 
-// Status compares the folder with the index, and updates what the index remembers of unchanged files.
+// Status compares the folder with the index, and updates the file times that the index stores for unchanged files.
 func (t Tree) Status(ctx context.Context) (Changes, error) {
-	// A submodule's own state is not asked for (dirty): git would execute itself inside, with the config there.
+	// The state inside a submodule is ignored (dirty): to determine it, git would execute itself there, with that
+	// config.
 	got, err := t.run(ctx, call{args: []string{
 		"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty", "--no-ahead-behind",
 	}})
@@ -66,7 +69,7 @@ func (t Tree) Status(ctx context.Context) (Changes, error) {
 	return changes, err
 }
 
-// parseStatus reads porcelain version 2: "1 <XY> <sub> <mH> <mI> <mW> <hH> <hI> <path>" and "? <path>".
+// parseStatus parses porcelain version 2: "1 <XY> <sub> <mH> <mI> <mW> <hH> <hI> <path>" and "? <path>".
 func parseStatus(listing string) (Changes, error) {
 	var c Changes
 	for entry := range strings.SplitSeq(strings.TrimSuffix(listing, "\x00"), "\x00") {
@@ -91,7 +94,8 @@ func parseStatus(listing string) (Changes, error) {
 		case worktree == 'D':
 			c.Removed = append(c.Removed, path)
 		case mode == gitlink && fields[4] != gitlink:
-			// A file has become a repository: seen again as nested, once the file is out of the index.
+			// A file was replaced by a repository. Once the file is out of the index, a status lists the folder as
+			// nested.
 			c.Removed = append(c.Removed, path)
 			c.Nested = append(c.Nested, path)
 		default:
@@ -104,8 +108,8 @@ func parseStatus(listing string) (Changes, error) {
 // gitlink is the mode of a submodule: an entry that names a commit of another repository.
 const gitlink = "160000"
 
-// Files lists what is in the folder and not ignored, as a folder that no index knows; nested repositories are listed
-// apart. The answer is complete when warnings is empty.
+// Files lists the files in the folder that are not ignored, as if the index were empty. Nested repositories are
+// listed apart. The lists are complete if warnings is empty.
 func (t Tree) Files(ctx context.Context) (files, nested []string, warnings string, err error) {
 	t.Index = filepath.Join(t.Dir, "none")
 	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--exclude-standard"}})
@@ -122,8 +126,9 @@ func (t Tree) Files(ctx context.Context) (files, nested []string, warnings strin
 	return files, nested, got.said, nil
 }
 
-// Update brings paths into the index: remove takes them out, put stores what the folder has at them now, which for
-// a path that is gone means to take it out too. The returned text is what git would not store; empty: all is stored.
+// Update changes paths in the index: the paths in remove are removed; for the paths in put, the current content of
+// the folder is stored. A path in put that no longer exists is removed too. warnings describes what git did not
+// store; empty: everything is stored.
 func (t Tree) Update(ctx context.Context, remove, put []string) (warnings string, err error) {
 	var said []string
 	if len(remove) > 0 {
@@ -153,19 +158,20 @@ func (t Tree) WriteTree(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(got.out)), err
 }
 
-// Read fills the index from a revision; the folder is not looked at.
+// Read fills the index from a revision. The folder is not read.
 func (t Tree) Read(ctx context.Context, rev string) error {
 	_, err := t.run(ctx, call{args: []string{"read-tree", "--reset", rev}})
 	return err
 }
 
-// Checkout brings folder and index to a revision. Files that the index does not know are overwritten where they are in the way.
+// Checkout sets folder and index to a revision. Files that are not in the index are overwritten if they are in the
+// way.
 func (t Tree) Checkout(ctx context.Context, rev string) error {
 	_, err := t.run(ctx, call{args: []string{"read-tree", "--reset", "-u", rev}})
 	return err
 }
 
-// Unmerged lists the paths that the index holds in several versions: conflicts nobody has resolved.
+// Unmerged lists the paths of which the index has several versions: unresolved conflicts.
 func (t Tree) Unmerged(ctx context.Context) ([]string, error) {
 	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--unmerged"}})
 	if err != nil {
@@ -181,7 +187,7 @@ func (t Tree) Unmerged(ctx context.Context) ([]string, error) {
 	return paths, nil
 }
 
-// Submodules lists the paths of the index that name commits of other repositories.
+// Submodules lists the paths at which the index has submodules: commits of other repositories.
 func (t Tree) Submodules(ctx context.Context) ([]string, error) {
 	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--stage"}})
 	if err != nil {
@@ -196,8 +202,8 @@ func (t Tree) Submodules(ctx context.Context) ([]string, error) {
 	return paths, nil
 }
 
-// Ignored lists files that the folder's rules ignore and that a pattern file in the syntax of .gitignore names too.
-// The index says what is tracked: such a file is never listed.
+// Ignored lists files that the folder's rules ignore and that also match a pattern file in the syntax of .gitignore.
+// Files in the index are never listed.
 func (t Tree) Ignored(ctx context.Context, patterns string) ([]string, error) {
 	ignored, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard"}})
 	if err != nil {
@@ -222,7 +228,7 @@ func (t Tree) Ignored(ctx context.Context, patterns string) ([]string, error) {
 	return both, nil
 }
 
-// TrackedIgnored lists files that the index has although the folder's rules ignore them.
+// TrackedIgnored lists files that are in the index although the folder's rules ignore them.
 func (t Tree) TrackedIgnored(ctx context.Context) ([]string, error) {
 	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}})
 	return split(got.out), err

@@ -10,18 +10,18 @@ import (
 // Version is a release of git.
 type Version struct{ Major, Minor int }
 
-// MinVersion is the oldest git that this package works with.
+// MinVersion is the oldest git that this package supports.
 var MinVersion = Version{2, 38}
 
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// Less orders releases.
+// Less reports whether v is older than the other version.
 func (v Version) Less(than Version) bool {
 	return v.Major < than.Major || v.Major == than.Major && v.Minor < than.Minor
 }
 
-// Version answers which release the binary is. The error is ErrNotInstalled or ErrTooOld where it cannot be used;
-// the version is true in the second case.
+// Version returns the release of the git binary. The error is ErrNotInstalled or ErrTooOld if it cannot be used; in
+// the second case the version is returned too.
 func (p Program) Version(ctx context.Context) (Version, error) {
 	got, err := p.exec(ctx, call{args: []string{"version"}})
 	if err != nil {
@@ -37,7 +37,7 @@ func (p Program) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// parseVersion reads "git version 2.39.5", with whatever a distributor put after it.
+// parseVersion parses "git version 2.39.5". A distributor may have appended more.
 func parseVersion(said string) (Version, error) {
 	words := strings.Fields(said)
 	if len(words) < 3 || words[0] != "git" || words[1] != "version" {

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startWriteOut does nothing: this system writes only while somebody waits.
+// startWriteOut does nothing, because this system has no call that starts to write without waiting.
 func startWriteOut(*os.File) {}
 
-// writeOut hands a file's content to the disk, as core.fsyncMethod=writeout-only does: here fsync does not flush the disk's own cache.
+// writeOut writes a file's content to the disk, as core.fsyncMethod=writeout-only does. On this system fsync does not
+// flush the disk's own cache.
 func writeOut(f *os.File) error { return unix.Fsync(int(f.Fd())) }
