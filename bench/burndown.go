@@ -23,9 +23,8 @@ const (
 	burnCallers = 64
 )
 
-// burnDown times no-op runs from the first admission to the last end in the
-// journal, beside River doing as many no-op jobs on the same disk and the same
-// database engine with the same settings, in turns.
+// burnDown measures the time from the first admission of a no-op run to the last end in the journal. In turns with
+// it, River executes as many no-op jobs on the same disk and database engine with the same settings.
 func burnDown(ctx context.Context, r *report) error {
 	rates, err := burnInTurns(r,
 		burner{"svc", func() (burned, error) { return burnRunsOnce(ctx, "") }},
@@ -39,9 +38,8 @@ func burnDown(ctx context.Context, r *report) error {
 	return nil
 }
 
-// burnDownPostgres is the same on one PostgreSQL server, a database for each.
-// Runs are admitted one by one, as requests are; River's jobs in bulk, and one
-// by one by as many callers.
+// burnDownPostgres is burnDown on one PostgreSQL server, with a database for each side. Runs are admitted one by one,
+// as requests are. River's jobs are inserted in bulk, and also one by one by as many callers.
 func burnDownPostgres(ctx context.Context, r *report) error {
 	on := func(burn func(dsn string) (burned, error)) func() (burned, error) {
 		return func() (b burned, err error) {
@@ -71,16 +69,16 @@ func burnDownPostgres(ctx context.Context, r *report) error {
 	return nil
 }
 
-// burner is one side of a burn-down.
+// burner is one of the compared systems.
 type burner struct {
 	name string
 	burn func() (burned, error)
 }
 
-// burned is how long a burn-down took, and what the database server used of the processors meanwhile.
+// burned is the duration of a burn-down and the processor time of the database server during it.
 type burned struct{ took, server time.Duration }
 
-// burnInTurns is the median rate of each.
+// burnInTurns measures all sides in turns and returns the median rate of each.
 func burnInTurns(r *report, sides ...burner) (medians []float64, err error) {
 	rates := make([][]float64, len(sides))
 	for range burnTurns {
@@ -102,8 +100,8 @@ func burnInTurns(r *report, sides ...burner) (medians []float64, err error) {
 	return medians, nil
 }
 
-// burnRunsOnce is how long it takes from the first admission until the journal
-// has the end of every run; without a dsn on SQLite.
+// burnRunsOnce measures the time from the first admission until the journal has the end of every run. An empty dsn
+// means SQLite.
 func burnRunsOnce(ctx context.Context, dsn string) (b burned, err error) {
 	g, err := newOwnRigOn(ctx, dsn)
 	if err != nil {
@@ -146,8 +144,7 @@ func burnRunsOnce(ctx context.Context, dsn string) (b burned, err error) {
 	return b, g.checkBurned(ctx, head)
 }
 
-// untilFinished follows the journal's tail until it has that many ends after
-// seq.
+// untilFinished follows the journal from seq until it has the ends of n runs.
 func (g *rig) untilFinished(ctx context.Context, seq int64, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -165,7 +162,7 @@ func (g *rig) untilFinished(ctx context.Context, seq int64, n int) error {
 	return nil
 }
 
-// checkBurned makes sure that every run went all the way.
+// checkBurned returns an error if the journal does not have all four events of every run.
 func (g *rig) checkBurned(ctx context.Context, seq int64) error {
 	seen := map[svc.Topic]int{}
 	for {
@@ -189,13 +186,13 @@ func (g *rig) checkBurned(ctx context.Context, seq int64) error {
 	return nil
 }
 
-// noopOrder asks for workers that end every run at once.
+// noopOrder starts workers that end every run at once.
 type noopOrder struct {
 	URL     string
 	Workers int
 }
 
-// noopWorkers is the child with the workers.
+// noopWorkers is the child process with the workers.
 func noopWorkers(ctx context.Context, p pipe) error {
 	var o noopOrder
 	if err := p.ask(&o); err != nil {
@@ -218,10 +215,10 @@ func noopWorkers(ctx context.Context, p pipe) error {
 	if err := p.tell(struct{ Workers int }{o.Workers}); err != nil {
 		return err
 	}
-	return p.ask(&o) // until the parent is done
+	return p.ask(&o) // returns when the parent is done
 }
 
-// cpuTime is what this process and the children that ended have used.
+// cpuTime returns the processor time of this process and of its children that have ended.
 func cpuTime() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

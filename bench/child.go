@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// childArg makes this program the other side of a measurement: clients are in a
-// process of their own, so that neither side's garbage collector or scheduler
-// helps or hinders the other.
+// childArg is the argument with which this program runs as the other side of a measurement. Clients are in a process
+// of their own, so that the garbage collector and scheduler of one side do not affect the other.
 const childArg = "child"
 
-// childRoles are what a child can be. Each reads orders from ask, one JSON
-// object per line, and answers with tell.
+// childRoles are the functions of a child, by role. Each reads orders with ask, one JSON object per line, and answers
+// with tell.
 var childRoles = map[string]func(ctx context.Context, p pipe) error{
 	"subscribers":  subscribers,
 	"replayer":     replayer,
@@ -27,8 +26,8 @@ var childRoles = map[string]func(ctx context.Context, p pipe) error{
 	"orchestrator": orchestrator,
 	"fleet":        fleetWorkers,
 
-	// Of the live targets. All but the first are programs of sessions, which
-	// speak to their terminals and not to the parent.
+	// Roles of the live targets. Except the first, they are programs of sessions, which use their terminal and not
+	// the pipe to the parent.
 	"live-worker":    liveWorker,
 	"live-wrapper":   liveWrapper,
 	"live-sink":      liveSink,
@@ -39,13 +38,13 @@ var childRoles = map[string]func(ctx context.Context, p pipe) error{
 	"live-changer":   liveChanger,
 }
 
-// pipe is a child's end of its conversation with the parent.
+// pipe is a child's connection to the parent.
 type pipe struct {
 	in  *bufio.Scanner
 	out *json.Encoder
 }
 
-// ask waits for the next order; it is io.EOF when the parent is done.
+// ask reads the next order. The error is io.EOF when the parent is done.
 func (p pipe) ask(v any) error {
 	if !p.in.Scan() {
 		return errors.Join(io.EOF, p.in.Err())
@@ -71,7 +70,7 @@ func runChild(role string) error {
 	return err
 }
 
-// child is a running child, seen from the parent.
+// child is a running child process, as the parent sees it.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -86,7 +85,7 @@ func startChild(ctx context.Context, role string) (*child, error) {
 	}
 	c := &child{cmd: exec.CommandContext(ctx, self, childArg, role)}
 	c.cmd.Stderr = os.Stderr
-	c.cmd.Cancel = func() error { return c.in.Close() } // a child ends when nobody speaks to it
+	c.cmd.Cancel = func() error { return c.in.Close() } // a child ends when its input is closed
 	c.cmd.WaitDelay = 10 * time.Second
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -113,7 +112,7 @@ func (c *child) order(order, answer any) error {
 	return nil
 }
 
-// close lets the child end and waits for it.
+// close closes the child's input, after which it ends, and waits for it.
 func (c *child) close() error {
 	_ = c.in.Close()
 	return c.cmd.Wait()

@@ -19,8 +19,8 @@ const (
 	commitTurn    = 1500 * time.Millisecond
 )
 
-// groupCommit compares durable units of one row each, committed in groups, with
-// the same units committed one by one, on the same disk in turns.
+// groupCommit measures durable units of one row each that are committed in groups, in turns with the same units
+// committed one by one, on the same disk.
 func groupCommit(ctx context.Context, r *report) error {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -50,7 +50,7 @@ func groupCommit(ctx context.Context, r *report) error {
 	return errors.Join(grouped.Close(), single.Close())
 }
 
-// commits is how many units per second are durable.
+// commits returns the number of durable units per second.
 func commits(ctx context.Context, s *store.Store) (float64, error) {
 	var n atomic.Int64
 	var g errgroup.Group

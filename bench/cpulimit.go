@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// limitPeriod is short, so that a process that has used up its part of one waits only some milliseconds for the next.
+// limitPeriod is short, so that a process that has used up its quota of a period waits only a few milliseconds for
+// the next.
 const limitPeriod = 10 * time.Millisecond
 
-// cgroups are the places of the two versions of control groups, and what limits the processor time there.
+// cgroups are the folders of the two versions of control groups, with a function that sets the limit on processor
+// time in each.
 var cgroups = []struct {
 	root  string
 	limit func(dir string, quota, period string) error
@@ -25,8 +27,8 @@ var cgroups = []struct {
 	}},
 }
 
-// limitCPU lets each process use at most so many cores until lift is called, as if each ran on a small machine of its own. It needs
-// Linux and the right to make control groups.
+// limitCPU limits each process to a number of cores, as if each ran on a small machine of its own, until lift is
+// called. It needs Linux and the right to make control groups.
 func limitCPU(cores float64, pids ...int) (lift func() error, err error) {
 	var undo []func() error
 	lift = func() (err error) {
@@ -69,7 +71,7 @@ func limitOne(cores float64, pid int) (lift func() error, err error) {
 }
 
 func writeLimit(dir, name, value string) error {
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0) // a control group has the file; a plain folder has not
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0) // not created: a folder without it is no control group
 	if err != nil {
 		return err
 	}

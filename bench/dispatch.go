@@ -20,8 +20,7 @@ const (
 	dispatchWorkers = 4
 )
 
-// dispatch measures how long a run takes from the request that admits it to the
-// frame that gives it to a worker.
+// dispatch measures the time from the request that admits a run to the frame that dispatches it to a worker.
 func dispatch(ctx context.Context, r *report) (err error) {
 	g, err := newOwnRig(ctx)
 	if err != nil {
@@ -51,15 +50,16 @@ func dispatch(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// dispatchOrder says where runs are asked for, and where the workers connect.
+// dispatchOrder has the addresses at which runs are created and to which the workers connect.
 type dispatchOrder struct {
 	URL, Uplink, Task, Token, WorkerToken string
-	// Instances are the workers' identities. Workers that come back to the same hosts have the same ones: others would be suspect, and given nothing.
+	// Instances are the workers' identities. Workers that connect again as the same hosts must have the same ones:
+	// with others the hosts would be suspect and get no runs.
 	Instances []string
 }
 
-// dispatchAnswer tells the delays until the worker had the frame: from the
-// moment the run was admitted, as its created_at says, and from the request.
+// dispatchAnswer has the delays until the worker had the frame: P50 and P99 from the admission of the run (its
+// created_at), AskedP50 and AskedP99 from the request.
 type dispatchAnswer struct{ P50, P99, AskedP50, AskedP99 time.Duration }
 
 func newInstances() []string {
@@ -70,7 +70,7 @@ func newInstances() []string {
 	return ids
 }
 
-// dispatched is the child that asks for runs and has the workers.
+// dispatched is the child process that creates runs and has the workers.
 func dispatched(ctx context.Context, p pipe) error {
 	var o dispatchOrder
 	if err := p.ask(&o); err != nil {
@@ -101,9 +101,9 @@ func dispatched(ctx context.Context, p pipe) error {
 	return p.tell(dispatchAnswer{percentile(fromAdmitted, 0.5), percentile(fromAdmitted, 0.99), percentile(fromAsked, 0.5), percentile(fromAsked, 0.99)})
 }
 
-// arrivals is when each run came to a worker first.
+// arrivals stores when each run first arrived at a worker.
 type arrivals struct {
-	more chan struct{} // one came since
+	more chan struct{} // signals that a run has arrived
 	mu   sync.Mutex    // guards the rest
 	at   map[string]time.Time
 }
@@ -121,7 +121,7 @@ func (a *arrivals) note(d *wire.RunDispatch) {
 	}
 }
 
-// wait returns when all of some runs have come.
+// wait returns when all of the runs have arrived.
 func (a *arrivals) wait(runs map[string]time.Time) error {
 	deadline := time.After(30 * time.Second)
 	for {
@@ -144,7 +144,7 @@ func (a *arrivals) wait(runs map[string]time.Time) error {
 	}
 }
 
-// whyWaiting tells what the orchestrator says about a run that was not dispatched.
+// whyWaiting returns an error with the orchestrator's reason why a run was not dispatched.
 func whyWaiting(ctx context.Context, o dispatchOrder) error {
 	client := &api.Client{BaseURL: o.URL, Token: o.Token}
 	list, err := client.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending}}, svc.Page{Limit: 1})
@@ -159,7 +159,7 @@ func whyWaiting(ctx context.Context, o dispatchOrder) error {
 	return errors.Join(fmt.Errorf("a run waits: %s", why), err)
 }
 
-// askForRuns admits runs at an even rate, whether or not the answers keep up.
+// askForRuns creates runs at a constant rate, whether or not earlier requests were answered.
 func askForRuns(ctx context.Context, o dispatchOrder) (asked, admitted map[string]time.Time, err error) {
 	client := &api.Client{BaseURL: o.URL, Token: o.Token}
 	asked, admitted = map[string]time.Time{}, map[string]time.Time{}
@@ -182,7 +182,7 @@ func askForRuns(ctx context.Context, o dispatchOrder) (asked, admitted map[strin
 	return asked, admitted, err
 }
 
-// endEach ends every run at once and tells of its dispatch before.
+// endEach calls tell for each dispatch and then ends the run at once.
 func (w *fakeWorker) endEach(ctx context.Context, tell func(*wire.RunDispatch)) {
 	for {
 		f, err := w.read(ctx)

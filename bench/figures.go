@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// figure writes a number with as many digits as mean something.
+// figure formats a number with its significant digits.
 func figure(v float64) string {
 	switch {
 	case v >= 100:
@@ -19,7 +19,7 @@ func figure(v float64) string {
 	}
 }
 
-// percentile is the value below which that share lies; list is sorted in place.
+// percentile returns the value below which the given share of the list lies. It sorts list in place.
 func percentile[T cmp.Ordered](list []T, share float64) T {
 	var none T
 	if len(list) == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// holder lets pgtest and proctest serve a program that is no test.
+// holder is a testing.TB for pgtest and proctest in a program that is not a test.
 type holder struct {
 	testing.TB
 	cleanups []func()
@@ -15,22 +15,22 @@ type holder struct {
 
 type holderStop struct{}
 
-// Helper is nothing here.
+// Helper does nothing.
 func (h *holder) Helper() {}
 
-// Cleanup keeps what release runs.
+// Cleanup stores a function that release calls.
 func (h *holder) Cleanup(f func()) { h.cleanups = append(h.cleanups, f) }
 
-// Errorf notes a problem.
+// Errorf stores a problem, which try returns.
 func (h *holder) Errorf(format string, args ...any) { h.problem = fmt.Errorf(format, args...) }
 
-// Fatalf notes a problem and leaves try.
+// Fatalf stores a problem and ends try.
 func (h *holder) Fatalf(format string, args ...any) {
 	h.Errorf(format, args...)
 	panic(holderStop{})
 }
 
-// Error, Fatal, Logf, Failed, Name and Context are as those of a test.
+// Error, Fatal, Logf, Failed, Name and Context are like those of a test.
 func (h *holder) Error(args ...any)        { h.Errorf("%s", fmt.Sprint(args...)) }
 func (h *holder) Fatal(args ...any)        { h.Fatalf("%s", fmt.Sprint(args...)) }
 func (h *holder) Logf(string, ...any)      {}

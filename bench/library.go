@@ -12,28 +12,28 @@ import (
 	"svc/store"
 )
 
-// library is a database full of records. Both sizes have the same shape: every
-// share is the same, only the numbers differ.
+// library is a database with many records. Both sizes have the same distribution: all shares are equal, only the
+// numbers differ.
 type library struct {
 	store   *store.Store
 	size    int
-	cursors map[string]string // of the deep pages, by query
+	cursors map[string]string // cursors of the deep pages, by query
 
-	big, other   string // projects: 60 % of the items, and 4 %
+	big, other   string // projects with 60 % and with 4 % of the items
 	bigTree      string // an item with 30 % of all items below it, spread over the project's order
-	lateTree     string // one with 10 % below it, all at the end of the project's order
-	smallTree    string // one with 60 items below it
+	lateTree     string // an item with 10 % below it, all at the end of the project's order
+	smallTree    string // an item with 60 items below it
 	wideParent   string // an item with 5 % of all items as children
 	busyTask     string // a task with 1 % of the runs
-	quietTask    string // one with few
+	quietTask    string // a task with few runs
 	busyHost     string // a host with 40 % of the runs
-	quietHost    string // one with 2 %
+	quietHost    string // a host with 2 % of the runs
 	tasks, hosts []string
 	projects     []string
-	rank         string // of the newest item
+	rank         string // the rank of the newest item
 }
 
-// fill writes size items and size runs, in units of some thousands.
+// fill writes size items and size runs, in units of a hundred.
 func (l *library) fill(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same data every time
 	if err := l.write(ctx, 1, func(tx *store.Tx, _ int) error { return l.frame(ctx, tx) }); err != nil {
@@ -63,7 +63,7 @@ func (l *library) write(ctx context.Context, n int, one func(*store.Tx, int) err
 	return nil
 }
 
-// frame writes the projects, the hosts and the items that others stand under.
+// frame writes the projects, the hosts and the items that are parents of others.
 func (l *library) frame(ctx context.Context, tx *store.Tx) error {
 	for i := range 11 {
 		id := svc.NewID()
@@ -104,7 +104,7 @@ func (l *library) newItem(tx *store.Tx, project string, parent *string, kind svc
 	return w
 }
 
-// item writes one item. Rare: a milestone that is cancelled, one in 2,000.
+// item writes one work item. The rarest match, a cancelled milestone, is one in 2,500.
 func (l *library) item(ctx context.Context, tx *store.Tx, i int, random *rand.Rand) error {
 	project, parent := l.big, (*string)(nil)
 	switch share := random.Float64(); {
@@ -145,7 +145,7 @@ func (l *library) item(ctx context.Context, tx *store.Tx, i int, random *rand.Ra
 	return tx.InsertWorkItem(ctx, &w)
 }
 
-// run writes one run, most of them ended.
+// run writes one run. Most runs have ended.
 func (l *library) run(ctx context.Context, tx *store.Tx, i int, random *rand.Rand) error {
 	id := svc.NewRunID()
 	at := svc.Time(int64(tx.Now) - int64(l.size) + int64(i))
@@ -181,8 +181,8 @@ func (l *library) run(ctx context.Context, tx *store.Tx, i int, random *rand.Ran
 	return tx.InsertRun(ctx, r)
 }
 
-// settle lets PostgreSQL look at its tables, as it does by itself within a
-// minute. The product asks nothing like it of SQLite, so nor does this.
+// settle updates PostgreSQL's statistics, which the server does by itself within a minute. The product does nothing
+// like it on SQLite, so settle does not either.
 func settle(ctx context.Context, name string, dsns ...string) error {
 	if name != "PostgreSQL" {
 		return nil

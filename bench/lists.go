@@ -19,11 +19,11 @@ const (
 	listLimit = 50
 )
 
-// listMost is what a page of 50 out of 100,000 records may take, in ms.
+// listMost is the limit of the time for a page of 50 out of 100,000 records, in ms.
 const listMost = 50
 
-// lists times a page of 50 out of 100,000 records beside one out of 1,000, for
-// every documented filter, on both databases.
+// lists measures a page of 50 out of 100,000 records in turns with one out of 1,000, for every documented filter, on
+// both databases.
 func lists(ctx context.Context, r *report) error {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -43,7 +43,7 @@ func lists(ctx context.Context, r *report) error {
 	return listsOn(ctx, r, "PostgreSQL", small, large)
 }
 
-// listsOn measures one database. Each filter is asked of both sizes in turns.
+// listsOn measures one database. For each filter, both sizes are queried in turns.
 func listsOn(ctx context.Context, r *report, name, smallDSN, largeDSN string) (err error) {
 	small, err := openLibrary(ctx, smallDSN, listSmall)
 	if err != nil {
@@ -76,9 +76,9 @@ func listsOn(ctx context.Context, r *report, name, smallDSN, largeDSN string) (e
 	return nil
 }
 
-// compare asks both sizes in turns and gives what the large one took, in ms. A filter that fits less
-// than a page of the small one is compared with its plain page of 50, because a
-// page of three is no measure for a page of 50.
+// compare queries both sizes in turns and returns the time for the large one, in ms. A filter with less than a page
+// of matches in the small one is compared with a plain page of 50 there, because the time of a page of three cannot
+// be compared with that of a page of 50.
 func (q query) compare(ctx context.Context, r *report, name string, small, large *library) (float64, error) {
 	plain := query{items: itemFilter(nil)}
 	if q.runs != nil {
@@ -113,17 +113,17 @@ func (q query) compare(ctx context.Context, r *report, name string, small, large
 	return ms(median(many)), nil
 }
 
-// query is one way to ask for a page.
+// query is one combination of filters.
 type query struct {
 	name  string
 	runs  func(*library) svc.RunFilter
 	items func(*library) svc.WorkItemFilter
-	deep  bool // after half of what there is
-	whole bool // there is more than a page of it in the large one
-	none  bool // there is nothing of it: the whole order is walked
+	deep  bool // the page after as many matches as a quarter of the library's size
+	whole bool // more than a page matches in the large library
+	none  bool // nothing matches: the whole order is read
 }
 
-// time is how long one page takes, and how many records it has.
+// time measures one page and returns its number of records.
 func (q query) time(ctx context.Context, l *library) (took time.Duration, n int, err error) {
 	page := svc.Page{Limit: listLimit}
 	if q.deep {

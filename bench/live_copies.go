@@ -17,8 +17,8 @@ const (
 	copyEvery = 10 * time.Second // six times as often as by default
 )
 
-// copies measures how long a key takes to the program and back while 20 other runs of the same worker change files in working
-// copies of 5,000 files, with checkpoints and their relay, against the same without checkpoints.
+// copies measures the time from a key press to the echo of the program while 20 other runs of the same worker change
+// files in working copies of 5,000 files. It compares this with and without checkpoints and their relay.
 func copies(ctx context.Context, r *report) (err error) {
 	s, err := newLiveSite(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func copies(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// startCopies starts the runs, each in a working copy of its own.
+// startCopies starts the runs that change files, each in a working copy of its own.
 func (s *liveSite) startCopies(ctx context.Context) error {
 	repo, err := gitBench{dir: s.dir}.origin(ctx, "repo", cloneFiles)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *liveSite) startCopies(ctx context.Context) error {
 	return s.await(ctx, ids)
 }
 
-// echoBeside types keys into a run while checkpoints are taken so often; 0: none.
+// echoBeside measures key presses in a run while checkpoints are made at the given interval; 0: none.
 func (s *liveSite) echoBeside(ctx context.Context, id string, checkpoints time.Duration) ([]time.Duration, error) {
 	o := liveOrder{URL: s.url, Dir: filepath.Join(s.dir, "w"), Mode: "hint", Checkpoints: checkpoints}
 	if err := s.worker.order(o, &liveUsage{}); err != nil {
@@ -114,7 +114,7 @@ func (s *liveSite) echoBeside(ctx context.Context, id string, checkpoints time.D
 	return took, nil
 }
 
-// keysAgain attaches to a run as soon as its worker is back.
+// keysAgain attaches to a run as soon as its worker is connected again.
 func (s *liveSite) keysAgain(ctx context.Context, id string) (*socketKeys, error) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		keys, err := openSocketKeys(ctx, s.url, userToken, id)
@@ -127,7 +127,7 @@ func (s *liveSite) keysAgain(ctx context.Context, id string) (*socketKeys, error
 	}
 }
 
-// settle waits until a worker that has just started has taken the one checkpoint of each copy that it begins with.
+// settle waits until a restarted worker has made its first checkpoint of each copy.
 func (s *liveSite) settle(ctx context.Context) error {
 	for last, since := -1, time.Now(); time.Since(since) < 4*time.Second; {
 		n, err := s.kept(ctx)
@@ -144,7 +144,7 @@ func (s *liveSite) settle(ctx context.Context) error {
 	return nil
 }
 
-// kept counts the checkpoints that the orchestrator has.
+// kept returns the number of checkpoints that the orchestrator has.
 func (s *liveSite) kept(ctx context.Context) (n int, err error) {
 	page, err := s.engine.Workspaces(ctx, svc.WorkspaceFilter{}, svc.Page{Limit: 2 * copyRuns})
 	for _, w := range page.Items {
@@ -153,7 +153,7 @@ func (s *liveSite) kept(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// liveChanger changes a file of its folder four times a second.
+// liveChanger is a program that changes a file of its folder four times a second.
 func liveChanger(context.Context, pipe) error {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()

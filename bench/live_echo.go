@@ -20,16 +20,15 @@ import (
 )
 
 const (
-	echoTurns = 10                     // short ones: whatever else the machine does falls on silence and flood alike
+	echoTurns = 10                     // short, so that other load on the machine affects silence and flood alike
 	echoKeys  = 60                     // of each kind in a turn
 	echoPause = 120 * time.Millisecond // longer than the pause between two frames
 	echoChars = "qwyzopQWYZ"           // none of which ends an escape sequence
 )
 
-// echo measures how long a key takes to the program and back: through the
-// browser's socket, the orchestrator, the uplink, the worker and tmux, against
-// a bare terminal with "tmux attach" in this very process; first in silence,
-// then while another run of the same worker writes 10 MB/s.
+// echo measures the time from a key press to the echo of the program, through the browser's socket, the orchestrator,
+// the uplink, the worker and tmux. It compares this with a terminal with "tmux attach" in this process, first in
+// silence, then while another run of the same worker writes 10 MB/s.
 func echo(ctx context.Context, r *report) (err error) {
 	s, err := newLiveSite(ctx)
 	if err != nil {
@@ -72,7 +71,7 @@ func echo(ctx context.Context, r *report) (err error) {
 		bareMoved = append(bareMoved, ms(percentile(bf, 0.99))/ms(percentile(b, 0.99)))
 		r.note("bare p50 %s p99 %s, quiet p50 %s p99 %s, flood p50 %s p99 %s", median(b), percentile(b, 0.99), median(q), percentile(q, 0.99),
 			median(f), percentile(f, 0.99))
-		if err := rest(ctx, 2*time.Second); err != nil { // the flood's log is relayed to its end
+		if err := rest(ctx, 2*time.Second); err != nil { // until the flood's log is relayed completely
 			return err
 		}
 	}
@@ -91,13 +90,13 @@ func echo(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// keys is a terminal that can be typed into and that shows what it draws.
+// keys is a terminal with input, and with the output that it draws.
 type keys interface {
 	press(ctx context.Context, c byte) error
 	draws() <-chan []byte
 }
 
-// echoTurn types keys into both, one after the other, and measures each.
+// echoTurn types each key into both terminals, one after the other, and measures each.
 func echoTurn(ctx context.Context, bare, ours keys) (b, o []time.Duration, err error) {
 	for i := range echoKeys {
 		c := echoChars[i%len(echoChars)]
@@ -140,7 +139,7 @@ func echoOne(ctx context.Context, k keys, c byte) (time.Duration, error) {
 	}
 }
 
-// bareKeys is "tmux attach" on a terminal of this process.
+// bareKeys is a terminal of this process with "tmux attach".
 type bareKeys struct {
 	server tmux.Server
 	term   *tmux.Attachment
@@ -187,7 +186,7 @@ func (b *bareKeys) close() {
 	_ = b.server.Kill(context.Background(), process.ID{})
 }
 
-// socketKeys is a browser's attach socket.
+// socketKeys is a terminal that is attached through the browser's socket.
 type socketKeys struct {
 	conn  *websocket.Conn
 	drawn chan []byte

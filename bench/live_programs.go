@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// liveCatalog runs this program in its sessions: the prompt is the role and its
-// arguments.
+// liveCatalog returns a provider catalog with which sessions run this program. The run's arguments are the role and
+// its arguments.
 func liveCatalog(self string) string {
 	return fmt.Sprintf("[providers.bench]\nbin = %q\nargv_template = [%q, \"{args}\"]\ntui_type = \"line_oriented\"\ninstalled_detection = [%q, \"live-installed\"]\n",
 		self, childArg, childArg)
@@ -19,8 +19,8 @@ func liveCatalog(self string) string {
 
 func liveInstalled(context.Context, pipe) error { return nil }
 
-// livePrinter writes four lines a second while a file exists: the argument, or
-// "always".
+// livePrinter is a program that writes four lines a second while the file named by its argument exists, or always
+// with the argument "always".
 func livePrinter(context.Context, pipe) error {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
@@ -36,7 +36,7 @@ func livePrinter(context.Context, pipe) error {
 	}
 }
 
-// liveFlood writes 10 MB/s while a file, the argument, exists.
+// liveFlood is a program that writes 10 MB/s while the file named by its argument exists.
 func liveFlood(context.Context, pipe) error {
 	text := []byte(strings.Repeat("0123456789 the quick brown fox jumps over the lazy dog, again and again\n", 1400)) // 100 KB
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -52,7 +52,7 @@ func liveFlood(context.Context, pipe) error {
 	return nil
 }
 
-// liveEcho draws each key it gets at one and the same place.
+// liveEcho is a program that draws each key at the same place.
 func liveEcho(context.Context, pipe) error {
 	// #nosec G204 -- a fixed command
 	stty := exec.Command("stty", "raw", "-echo")
@@ -75,7 +75,7 @@ func liveEcho(context.Context, pipe) error {
 	}
 }
 
-// touch makes the file that programs wait for, or removes it.
+// touch makes or removes the file that a program waits for.
 func touch(path string, there bool) error {
 	if !there {
 		return os.Remove(path)

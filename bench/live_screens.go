@@ -15,9 +15,8 @@ const (
 	screenSettle = 3 * time.Second
 )
 
-// screens measures what it costs to know the screens of many runs, against a
-// capture of every pane each second. What the rest of the worker costs is
-// measured without any look at screens, and taken off both.
+// screens measures the processor time that the screens of many runs cost, against a capture of every pane each
+// second. The cost of the rest of the worker is measured without any captures and subtracted from both.
 func screens(ctx context.Context, r *report) (err error) {
 	s, err := newLiveSite(ctx)
 	if err != nil {
@@ -58,7 +57,7 @@ func screens(ctx context.Context, r *report) (err error) {
 			r.note("%s: without %.2f, with the hint %.2f, a fork each %.2f CPU-s per second", c.name, cost["none"], cost["hint"], cost["fork"])
 			none, hint, fork = append(none, cost["none"]), append(hint, cost["hint"]), append(fork, cost["fork"])
 		}
-		// The difference within one turn is as small as what a turn varies by, so the medians are compared.
+		// The difference within one turn is not larger than the variation between turns, so the medians are compared.
 		byHint, byFork := median(hint)-median(none), median(fork)-median(none)
 		r.info("screens by forking for all, "+c.name, "%s CPU-s/min", figure(60*byFork))
 		r.info("screens by the hint, "+c.name, "%s CPU-s/min", figure(60*byHint))
@@ -67,7 +66,7 @@ func screens(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// screenTurn is the processor time per second in one mode.
+// screenTurn returns the processor time per second in one mode.
 func (s *liveSite) screenTurn(ctx context.Context, mode string) (float64, error) {
 	if err := s.mode(mode); err != nil {
 		return 0, err

@@ -13,8 +13,7 @@ import (
 	"svc/tmux"
 )
 
-// liveSite is an orchestrator with a worker in a process of its own that runs
-// real sessions.
+// liveSite is an orchestrator with a worker, in a process of its own, that runs real sessions.
 type liveSite struct {
 	*rig
 	dir    string
@@ -64,7 +63,7 @@ func newLiveSite(ctx context.Context) (_ *liveSite, err error) {
 	return s, s.ready(ctx)
 }
 
-// ready waits until the worker has said what it can run.
+// ready waits until the worker has reported that its provider is available.
 func (s *liveSite) ready(ctx context.Context) error {
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -89,7 +88,7 @@ func (s *liveSite) mode(mode string) error {
 	return s.worker.order(liveOrder{URL: s.url, Dir: filepath.Join(s.dir, "w"), Mode: mode}, &liveUsage{})
 }
 
-// used is the processor time of the worker, of its children and of every tmux server.
+// used returns the processor time of the worker, of its children and of every tmux server.
 func (s *liveSite) used(ctx context.Context) (time.Duration, error) {
 	var u liveUsage
 	if err := s.worker.order(liveOrder{}, &u); err != nil {
@@ -99,7 +98,7 @@ func (s *liveSite) used(ctx context.Context) (time.Duration, error) {
 	return u.CPU + servers, err
 }
 
-// start starts runs of a program and waits until all of them run.
+// start creates a run for each argument list and waits until all of them run.
 func (s *liveSite) start(ctx context.Context, argss ...[]string) (ids []string, err error) {
 	for _, args := range argss {
 		r, err := s.engine.CreateRun(ctx, svc.NewRun{TaskID: s.task.ID, Provider: "bench", Args: args, Cwd: s.dir})
@@ -134,17 +133,17 @@ func (s *liveSite) await(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// failure tells why a run did not start, or ended.
+// failure returns an error with the reason why a run did not start, or ended.
 func (s *liveSite) failure(r svc.Run) error {
 	code := 0
 	if r.ExitCode != nil {
 		code = *r.ExitCode
 	}
-	wrote, _ := os.ReadFile(filepath.Join(s.dir, "w", "runs", r.ID+".log")) // none is fine
+	wrote, _ := os.ReadFile(filepath.Join(s.dir, "w", "runs", r.ID+".log")) // the file need not exist
 	return fmt.Errorf("run %s is %s, exit code %d, and wrote %.300q", r.ID, r.Status, code, wrote)
 }
 
-// end ends everything, the sessions too.
+// end ends everything, including the sessions.
 func (s *liveSite) end(ctx context.Context) error {
 	var errs []error
 	if s.worker != nil {
@@ -158,7 +157,7 @@ func (s *liveSite) end(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// rest lets time pass.
+// rest waits for a duration or the end of the context.
 func rest(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -20,24 +20,21 @@ import (
 	"svc/wrapper"
 )
 
-// liveOrder tells a worker's process what to be. Without a mode it only tells
-// what it has used so far.
+// liveOrder configures a worker's process. Without a mode it only requests the processor time used so far.
 type liveOrder struct {
 	URL, Dir string
-	// Mode is how screens are looked at: "hint" as the product does it, "none"
-	// not at all, "fork" by a capture of every pane each second beside a worker
-	// that does not look.
+	// Mode determines how screens are captured: "hint" as in the product, "none" not at all, "fork" with a capture of
+	// every pane each second, while the worker itself captures none.
 	Mode string
-	// Checkpoints is how often working copies are kept; 0: never.
+	// Checkpoints is the interval between checkpoints of working copies; 0: none are made.
 	Checkpoints time.Duration
 }
 
-// liveUsage is the processor time of a worker's process and of all it has
-// forked and collected.
+// liveUsage is the processor time of a worker's process and of its children that have ended.
 type liveUsage struct{ CPU time.Duration }
 
-// liveWorker is a child that is a whole worker with real sessions, which
-// outlive each change of mode as they outlive a restart.
+// liveWorker is a child process that is a whole worker with real sessions. The sessions continue through each change
+// of mode, as they do through a restart.
 func liveWorker(ctx context.Context, p pipe) error {
 	stop := func() error { return nil }
 	for {
@@ -115,8 +112,8 @@ func startLiveWorker(ctx context.Context, o liveOrder) (stop func() error, err e
 	}, nil
 }
 
-// forkCaptures captures every pane once a second, spread over the second, and
-// looks whether it has changed.
+// forkCaptures captures every pane once a second, spread over the second, and hashes the result, as a comparison with
+// the one before would.
 func forkCaptures(ctx context.Context, dir string) {
 	var panes sync.WaitGroup
 	defer panes.Wait()
@@ -152,8 +149,7 @@ func forkCaptures(ctx context.Context, dir string) {
 	}
 }
 
-// liveWrapper and liveSink are what the product runs inside and beside a
-// session.
+// liveWrapper and liveSink are the programs that the product runs inside and beside a session.
 func liveWrapper(context.Context, pipe) error {
 	os.Exit(wrapper.Run(os.Args[3:], wrapper.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}))
 	return nil
@@ -171,8 +167,8 @@ func liveSink(context.Context, pipe) error { // --max LIMIT FILE STATE TIMES
 	return wrapper.Sink(os.Stdin, os.Args[5], limit, os.Args[6], times)
 }
 
-// tmuxUsage is the processor time of every session's tmux server so far. Each
-// has one thread.
+// tmuxUsage returns the processor time of the tmux servers of all sessions so far, and their number. Each server has
+// one thread.
 func tmuxUsage(ctx context.Context, dir string) (time.Duration, int, error) {
 	sockets, err := filepath.Glob(filepath.Join(dir, "rt", "*"))
 	if err != nil {

@@ -1,11 +1,9 @@
-// Command bench measures svc against its performance targets and prints one
-// table. Every figure is taken beside a baseline or a peer in the same run, in
-// turns, and the median of the turns counts: on a machine that is busy with
-// other things the ratio still means something. It ends with status 1 when a
-// target is missed clearly.
+// Command bench measures svc against its performance targets and prints one table. Every figure is measured in turns
+// with a baseline or a peer in the same run, and the median of the turns counts: the ratio remains useful on a
+// machine with other load. The exit status is 1 when a target is missed clearly.
 //
 //	go run .                all targets
-//	go run . 'lists|replay' the targets whose names fit
+//	go run . 'lists|replay' the targets whose names match
 //
 // CPUPROFILE=file writes a profile of the orchestrator's side.
 package main
@@ -24,7 +22,7 @@ import (
 	"svc/internal/pgtest"
 )
 
-// target is one promise of docs/performance.md.
+// target is one target of docs/performance.md.
 type target struct {
 	name string
 	run  func(context.Context, *report) error
@@ -52,7 +50,7 @@ var targets = []target{
 }
 
 func main() {
-	// Thousands of clients are cut off on purpose: no log line shall tell of each.
+	// Thousands of clients are disconnected on purpose: these events are not logged.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	raiseFileLimit()
 	if len(os.Args) > 2 && os.Args[1] == childArg {
@@ -65,10 +63,10 @@ func main() {
 	os.Exit(pgtest.Main(program{}))
 }
 
-// program is the whole run, in the shape that lets pgtest stop its server.
+// program is the whole run, in the form that pgtest needs to stop its server.
 type program struct{}
 
-// Run measures every target that was asked for.
+// Run measures the targets whose names match the argument.
 func (program) Run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -109,7 +107,7 @@ func (program) Run() int {
 	return 0
 }
 
-// profile writes where the orchestrator's side spends its time.
+// profile writes a processor profile of this process.
 func profile(file string) (stop func(), err error) {
 	f, err := os.Create(file)
 	if err != nil {
@@ -124,13 +122,12 @@ func profile(file string) (stop func(), err error) {
 	}, nil
 }
 
-// raiseFileLimit takes all descriptors that the system allows: thousands of
-// connections are opened.
+// raiseFileLimit raises the limit of open files to the system's maximum, for thousands of connections.
 func raiseFileLimit() {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
 		return
 	}
 	l.Cur = l.Max
-	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l) // what does not fit is reported by the dial that fails
+	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l) // if this fails, the dial that exceeds the limit reports it
 }

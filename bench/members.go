@@ -15,18 +15,17 @@ import (
 
 const (
 	memberTurns   = 3
-	memberAdmits  = 600 // runs in a turn
+	memberAdmits  = 600 // runs per turn
 	memberCallers = 32
 	memberEvents  = 150
 	memberKeys    = 60
-	memberCores   = 0.2 // of an orchestrator whose processor time is limited
+	memberCores   = 0.2 // the cores of an orchestrator whose processor time is limited
 
 	memberTripDelay = 500 * time.Microsecond
 )
 
-// members measures three orchestrators on one PostgreSQL beside one, in turns:
-// what crosses from one to another costs time, and what they do side by side
-// saves some.
+// members measures three orchestrators on one PostgreSQL in turns with one: the cost of work that passes from one to
+// another, and the gain of work that they do in parallel.
 func members(ctx context.Context, r *report) (err error) {
 	t := &holder{}
 	defer t.release()
@@ -50,10 +49,10 @@ func members(ctx context.Context, r *report) (err error) {
 type memberSite struct {
 	*proctest.Members
 	lab       *proctest.Lab
-	clients   []*api.Client // of each; the first is the leader's
+	clients   []*api.Client // the client of each orchestrator; the first is the leader's
 	task      string
 	dsn       string
-	instances []string // of the fake workers
+	instances []string // identities of the fake workers
 }
 
 func newMemberSite(t *holder, n int) *memberSite {
@@ -61,7 +60,7 @@ func newMemberSite(t *holder, n int) *memberSite {
 	return newMemberSiteOn(t, n, dsn, func(int) string { return dsn })
 }
 
-// newMemberSiteOn is newMemberSite with a way to the database for each.
+// newMemberSiteOn is newMemberSite with a DSN for each orchestrator.
 func newMemberSiteOn(t *holder, n int, dsn string, database func(int) string) *memberSite {
 	s := &memberSite{lab: proctest.NewLab(t), dsn: dsn, instances: newInstances()}
 	s.Members = proctest.NewMembers(s.lab, n, database,
@@ -88,12 +87,12 @@ func newMemberSiteOn(t *holder, n int, dsn string, database func(int) string) *m
 	return s
 }
 
-// at is the client of the leader, of the first follower and so on; with only
-// one orchestrator all are its own.
+// at returns the client of the leader (0), of the first follower (1) and so on. With only one orchestrator it always
+// returns that one's client.
 func (s *memberSite) at(i int) *api.Client { return s.clients[min(i, len(s.clients)-1)] }
 
-// memberDispatch has runs created at one follower, decided by the leader and
-// given to workers that are connected to another follower.
+// memberDispatch creates runs at one follower. The leader places them on workers that are connected to another
+// follower.
 func memberDispatch(ctx context.Context, r *report, one, three *memberSite) error {
 	for _, s := range []*memberSite{one, three} {
 		for i := range dispatchWorkers {
@@ -132,7 +131,7 @@ func (s *memberSite) dispatchOnce(ctx context.Context) (a dispatchAnswer, err er
 	return a, err
 }
 
-// memberEcho types into a run by the leader and by a follower, in turns.
+// memberEcho types into a run through the leader and through a follower, in turns.
 func memberEcho(ctx context.Context, r *report, _, three *memberSite) error {
 	w := proctest.NewWorker(three.Front, proctest.WorkerOptions{})
 	w.Start()
@@ -192,8 +191,9 @@ func untilRunning(ctx context.Context, c *api.Client, runID string) error {
 	}
 }
 
-// memberEvent measures how long it takes from a request to a reader of the orchestrator that wrote the event, and to a reader of
-// another one. Written is once at the leader and once at a follower.
+// memberEvent measures the time from a request that writes an event until a reader at the same orchestrator has the
+// event, and until a reader at another one has it. The event is written at the leader in one measurement and at a
+// follower in the other.
 func memberEvent(ctx context.Context, r *report, _, three *memberSite) error {
 	for _, at := range []struct {
 		writer string
@@ -212,7 +212,8 @@ func memberEvent(ctx context.Context, r *report, _, three *memberSite) error {
 	return nil
 }
 
-// eventsFrom writes at one orchestrator, and says when a reader there and one at another had each event.
+// eventsFrom writes events at one orchestrator. It returns the delays until a reader there (near) and a reader at
+// another orchestrator (far) had each event.
 func (s *memberSite) eventsFrom(ctx context.Context, from, to int) (near, far []time.Duration, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -237,23 +238,23 @@ func (s *memberSite) eventsFrom(ctx context.Context, from, to int) (near, far []
 		if err := errors.Join(ownErr, otherErr); err != nil {
 			return nil, nil, err
 		}
-		if i > 0 { // the first one waits for the streams to open
+		if i > 0 { // the first event also waits for the streams to open
 			near, far = append(near, ownAt.Sub(began)), append(far, otherAt.Sub(began))
 		}
 	}
 	return near, far, nil
 }
 
-// itemReader is a client of an event stream that waits for work items.
+// itemReader is a client of an event stream that reads the creation of work items.
 type itemReader struct {
-	head chan error // one: where it begins is known
+	head chan error // gets one value, when the head of the journal was read
 	came chan itemEvent
 }
 
 type itemEvent struct {
 	id  string
 	at  time.Time
-	err error // the stream ended
+	err error // the reason why the stream ended; nil: this is an event
 }
 
 func readItems(ctx context.Context, c *api.Client) *itemReader {
@@ -278,7 +279,7 @@ func readItems(ctx context.Context, c *api.Client) *itemReader {
 	return r
 }
 
-// wait returns when the creation of an item was read.
+// wait returns the time at which the reader received the creation of an item.
 func (r *itemReader) wait(item string) (time.Time, error) {
 	deadline := time.After(time.Minute)
 	for {
@@ -293,9 +294,10 @@ func (r *itemReader) wait(item string) (time.Time, error) {
 	}
 }
 
-// memberAdmission admits runs that wait for a host, from the same number of callers, at one orchestrator and spread over three. On this
-// machine the orchestrators, PostgreSQL and the callers share the processors; so what counts is the second time, in which each orchestrator
-// may use only a part of a core and what it waits for is its own processor.
+// memberAdmission admits runs that wait for a host, from the same number of callers, at one orchestrator and spread
+// over three. On this machine the orchestrators, PostgreSQL and the callers share the processors. Only the second
+// measurement therefore has a target: each orchestrator may use only a part of a core, so that its own processor time
+// is the bottleneck.
 func memberAdmission(ctx context.Context, r *report, one, three *memberSite) error {
 	alone, spread, err := admissions(ctx, r, one, three)
 	if err != nil {
@@ -323,7 +325,7 @@ func memberAdmission(ctx context.Context, r *report, one, three *memberSite) err
 	return nil
 }
 
-// admissions are the medians of both sites' admissions per second, measured in turns.
+// admissions measures both sites in turns and returns the median admissions per second of each.
 func admissions(ctx context.Context, r *report, one, three *memberSite) (alone, spread float64, err error) {
 	var rates [2][]float64
 	for range memberTurns {
@@ -349,7 +351,8 @@ func (s *memberSite) admit(ctx context.Context) (perSecond float64, err error) {
 	return memberAdmits / time.Since(began).Seconds(), err
 }
 
-// memberDelay admits runs at three orchestrators whose way to PostgreSQL is longer, and as long as it is, in turns.
+// memberDelay admits runs at three orchestrators, in turns with and without an added delay of each trip to
+// PostgreSQL.
 func memberDelay(ctx context.Context, r *report, t *holder) error {
 	dsn := pgtest.Start(t)
 	var links []*pgtest.Link
@@ -382,7 +385,7 @@ func memberDelay(ctx context.Context, r *report, t *holder) error {
 	return nil
 }
 
-// stop ends the orchestrators: what is measured next has the machine for itself.
+// stop ends the orchestrators, so that they do not load the machine during the next measurement.
 func (s *memberSite) stop() {
 	for _, o := range s.All {
 		o.Stop()

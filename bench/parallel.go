@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallel calls do with 0 to n-1 from a number of callers.
+// parallel calls do with 0 to n-1 from a number of goroutines.
 func parallel(callers, n int, do func(int) error) error {
 	var next atomic.Int64
 	var g errgroup.Group

@@ -2,8 +2,8 @@ package main
 
 import "svc"
 
-// queries are the documented filters of runs and work items: each alone, the
-// usual combinations, rare matches, first pages and pages far from the first.
+// queries are the documented filters of runs and work items: each alone, the usual combinations, rare matches, first
+// pages and deep pages.
 var queries = []query{
 	{name: "runs", runs: runFilter(nil), whole: true},
 	{name: "runs, deep", runs: runFilter(nil), deep: true, whole: true},

@@ -13,14 +13,15 @@ import (
 
 const (
 	recordingTurns = 25
-	recordingLoud  = 2 * time.Second // of each turn
-	// recordingOff is a file in a worker's folder: while it is there, sessions begin without the times of their log.
+	recordingLoud  = 2 * time.Second // duration of the output in each turn
+	// recordingOff is the name of a file in a worker's folder. While it exists, sessions start without recording the
+	// times of their log.
 	recordingOff = "no-times"
 )
 
-// recording measures what it costs to note and relay when the bytes of a log were written: two runs of one worker write
-// 10 MB/s in turns, of which one has no times. What counts is the processor time of the log's writer, the worker and the orchestrator
-// for each byte; that of the program and its tmux is the same.
+// recording measures the cost of recording and relaying the times at which the bytes of a log were written. Two runs
+// of one worker write 10 MB/s in turns; only one has times. It compares the processor time per byte of the log's
+// writer, the worker and the orchestrator. The program and its tmux use the same time in both.
 func recording(ctx context.Context, r *report) (err error) {
 	s, err := newLiveSite(ctx)
 	if err != nil {
@@ -49,7 +50,7 @@ func recording(ctx context.Context, r *report) (err error) {
 				return err
 			}
 		}
-		if turn > 0 { // the first warms up
+		if turn > 0 { // the first turn is the warm-up
 			ratios = append(ratios, timed.last()/plain.last())
 		}
 		r.note("CPU per MB: with times %s ms, without %s ms", figure(timed.last()), figure(plain.last()))
@@ -62,19 +63,19 @@ func recording(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// loudRun is a run that writes when it is told to.
+// loudRun is a run that writes while a file exists.
 type loudRun struct {
 	site  *liveSite
-	loud  string // the file that has it write
+	loud  string // the file; the run writes while it exists
 	id    string
-	costs []float64 // ms of CPU for each MB, by turn
+	costs []float64 // ms of CPU per MB, by turn
 }
 
 func (l *loudRun) start(ctx context.Context) error {
 	ids, err := l.site.start(ctx, []string{"live-flood", l.loud})
 	if err == nil {
 		l.id = ids[0]
-		err = rest(ctx, time.Second) // until its writer is there
+		err = rest(ctx, time.Second) // until its writer runs
 	}
 	return err
 }
@@ -85,7 +86,7 @@ func (l *loudRun) file(suffix string) string {
 	return filepath.Join(l.site.dir, "w", "runs", l.id+suffix)
 }
 
-// times is how much was noted.
+// times returns the size of the relayed times of the log.
 func (l *loudRun) times() int64 {
 	info, err := os.Stat(filepath.Join(l.site.dir, "relay", l.id, "1.times"))
 	if err != nil {
@@ -94,7 +95,7 @@ func (l *loudRun) times() int64 {
 	return info.Size()
 }
 
-// turn has the run write for a while, waits until all is relayed, and notes what that cost.
+// turn makes the run write for a while, waits until all is relayed, and stores the cost.
 func (l *loudRun) turn(ctx context.Context) error {
 	before, size, err := l.used()
 	if err != nil {
@@ -117,7 +118,7 @@ func (l *loudRun) turn(ctx context.Context) error {
 	return err
 }
 
-// relayed waits until the orchestrator has all that was written, and nothing more comes.
+// relayed waits until the orchestrator has the whole log and the log no longer grows.
 func (l *loudRun) relayed(ctx context.Context) error {
 	for deadline, last := time.Now().Add(time.Minute), int64(-1); ; {
 		if err := rest(ctx, 500*time.Millisecond); err != nil {
@@ -140,7 +141,7 @@ func (l *loudRun) relayed(ctx context.Context) error {
 	}
 }
 
-// used is the processor time of the writer, the worker and this process, and how long the log is.
+// used returns the processor time of the writer, the worker and this process, and the length of the log.
 func (l *loudRun) used() (time.Duration, int64, error) {
 	var worker liveUsage
 	if err := l.site.worker.order(liveOrder{}, &worker); err != nil {
@@ -161,7 +162,7 @@ func (l *loudRun) used() (time.Duration, int64, error) {
 	return worker.CPU + own + sink, info.Size(), nil
 }
 
-// sinkUsage is the processor time of the program that writes a log.
+// sinkUsage returns the processor time of the program that writes a log.
 func sinkUsage(log string) (sum time.Duration, err error) {
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -192,7 +193,7 @@ func sinkUsage(log string) (sum time.Duration, err error) {
 	return 0, fmt.Errorf("nobody writes %s", log)
 }
 
-// mustSelf is this program.
+// mustSelf returns the path of this program.
 func mustSelf() string {
 	self, err := os.Executable()
 	if err != nil {

@@ -19,8 +19,7 @@ const (
 	subtreeTurns = 7
 )
 
-// reparent times the move of a large subtree, beside a plain UPDATE of as many
-// rows on the same database, in turns.
+// reparent measures the move of a large subtree, in turns with a plain UPDATE of as many rows on the same database.
 func reparent(ctx context.Context, r *report) (err error) {
 	g, err := newOwnRig(ctx)
 	if err != nil {
@@ -56,7 +55,7 @@ func reparent(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// plant makes a subtree, ten wide at each branch, and two places to put it.
+// plant makes a subtree with ten children at each branch, and two parents between which it can be moved.
 func (g *rig) plant(ctx context.Context) (trunk svc.WorkItem, places [2]string, err error) {
 	task, err := g.task(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	replayTurns  = 5
 )
 
-// replay times one client that reads the whole journal over HTTP.
+// replay measures one client that reads the whole journal over HTTP.
 func replay(ctx context.Context, r *report) (err error) {
 	g, err := newOwnRig(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func replay(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// replayer is the child with the client.
+// replayer is the child process with the client.
 func replayer(ctx context.Context, p pipe) error {
 	for {
 		var url string
@@ -60,8 +60,7 @@ func replayer(ctx context.Context, p pipe) error {
 	}
 }
 
-// readJournal reads every event from the first on and checks that none is
-// missing.
+// readJournal reads the journal from its first event and checks that no event is missing.
 func readJournal(ctx context.Context, url string) (time.Duration, error) {
 	began := time.Now()
 	conn, err := dialStream(ctx, url, api.HeaderLastEventID+": 0\r\n")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// clearly is how far beyond its limit a figure must be to fail the run; below
-// that it is shown as near, because the next run may say otherwise.
+// clearly is the factor beyond its limit from which on a figure fails the run. Below it the figure is shown as near,
+// because the next run may differ.
 const clearly = 1.10
 
 // report collects the rows of the table.
@@ -23,7 +23,7 @@ type report struct {
 
 type row struct{ target, what, measured, limit, verdict string }
 
-// note tells on stderr what is going on, so that a long run is not a silent one.
+// note writes progress to stderr, so that a long run is not silent.
 func (r *report) note(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%6.1fs %-8s %s\n", time.Since(r.began).Seconds(), r.target, fmt.Sprintf(format, args...))
 }
@@ -33,7 +33,7 @@ func (r *report) add(what, measured, limit, verdict string) {
 	r.note("%s: %s (%s) %s", what, measured, limit, verdict)
 }
 
-// info is a figure without a target.
+// info adds a figure without a target.
 func (r *report) info(what, format string, args ...any) {
 	r.add(what, fmt.Sprintf(format, args...), "", "")
 }
@@ -61,10 +61,10 @@ func (r *report) none(what string, n int) {
 	r.add(what, fmt.Sprint(n), "none", v)
 }
 
-// fail notes a target that could not be measured.
+// fail adds a target that could not be measured.
 func (r *report) fail(err error) { r.add("could not be measured", err.Error(), "", "MISSED") }
 
-// verdict judges the share of a limit that was used up.
+// verdict returns the verdict for the share of a limit that was used.
 func verdict(used float64) string {
 	switch {
 	case used <= 1:
@@ -82,7 +82,7 @@ func (r *report) missed() bool {
 			return true
 		}
 	}
-	return len(r.rows) == 0 // nothing measured is no success
+	return len(r.rows) == 0 // a run without measurements fails
 }
 
 func (r *report) print(out io.Writer) {
@@ -97,7 +97,7 @@ func (r *report) print(out io.Writer) {
 	fmt.Fprintf(out, "\ntook %s\n", time.Since(r.began).Round(time.Second))
 }
 
-// load is the machine's load average, where the system tells it.
+// load returns the machine's load average, if the system has it.
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

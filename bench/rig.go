@@ -22,8 +22,7 @@ const (
 	signingKey  = "bench-signing-0123456789abcdef0123456"
 )
 
-// rig is a whole orchestrator, wired as the product wires it and listening on
-// loopback.
+// rig is a whole orchestrator with the product's wiring, which listens on loopback.
 type rig struct {
 	store  *store.Store
 	hub    *hub.Hub
@@ -32,14 +31,14 @@ type rig struct {
 	stop   context.CancelFunc
 	ended  chan error
 
-	dir    string // of its own; empty: someone else's
+	dir    string // the rig's own folder; empty: the caller owns the folder
 	remove func()
 }
 
-// newOwnRig starts an orchestrator in a folder of its own, which goes with it.
+// newOwnRig starts an orchestrator in a folder of its own, which close removes.
 func newOwnRig(ctx context.Context) (*rig, error) { return newOwnRigOn(ctx, "") }
 
-// newOwnRigOn is newOwnRig on another database than the folder's own.
+// newOwnRigOn is newOwnRig on the database dsn. Empty: a SQLite database in the folder.
 func newOwnRigOn(ctx context.Context, dsn string) (*rig, error) {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -63,7 +62,7 @@ func newRig(ctx context.Context, dir, addr string) (*rig, error) {
 	return newRigOn(ctx, "sqlite:"+filepath.Join(dir, "svc.db"), dir, addr)
 }
 
-// newRigOn starts one as the only orchestrator of the database.
+// newRigOn starts an orchestrator as the only one of the database.
 func newRigOn(ctx context.Context, dsn, dir, addr string) (_ *rig, err error) {
 	log := slog.Default()
 	g := &rig{ended: make(chan error, 2)}
@@ -97,13 +96,13 @@ func newRigOn(ctx context.Context, dsn, dir, addr string) (_ *rig, err error) {
 	g.stop = stop
 	go func() { g.ended <- g.engine.Serve(inner) }()
 	go func() {
-		defer stopInner() // the listeners close first
+		defer stopInner() // the engine ends after the listeners are closed
 		g.ended <- s.Run(serving)
 	}()
 	return g, nil
 }
 
-// close ends the orchestrator and waits for it.
+// close ends the orchestrator and waits for its end.
 func (g *rig) close() error {
 	g.stop()
 	err := errors.Join(<-g.ended, <-g.ended, g.store.Close())
@@ -122,7 +121,7 @@ func (g *rig) task(ctx context.Context) (svc.WorkItem, error) {
 	return g.engine.CreateWorkItem(ctx, svc.NewWorkItem{ProjectID: p.ID, Kind: svc.KindTask, Title: "Nothing to do"})
 }
 
-// provision makes hosts; their names are host-0, host-1 and so on.
+// provision makes n hosts with the names host-0, host-1 and so on.
 func (g *rig) provision(ctx context.Context, n int) error {
 	return parallel(64, n, func(i int) error {
 		_, err := g.engine.CreateHost(ctx, svc.NewHost{Name: fmt.Sprintf("host-%d", i)})
@@ -130,14 +129,13 @@ func (g *rig) provision(ctx context.Context, n int) error {
 	})
 }
 
-// tempDir is a directory on the disk that is measured: the one of the system's
-// temporary files, or of TMPDIR.
+// tempDir makes a folder on the disk that is measured: in TMPDIR, or in the system's folder for temporary files.
 func tempDir() (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp("", "svc-bench-")
 	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
-// journal writes events of about the size that most have, plus the padding.
+// journal writes n events of about the usual size, plus the padding.
 func (g *rig) journal(ctx context.Context, n int, padding string) error {
 	const unit = 1000
 	for at := 0; at < n; at += unit {

@@ -21,7 +21,7 @@ import (
 
 type noopArgs struct{}
 
-// Kind names the job.
+// Kind returns the name of the job.
 func (noopArgs) Kind() string { return "noop" }
 
 type noopWorker struct{ river.WorkerDefaults[noopArgs] }
@@ -29,8 +29,8 @@ type noopWorker struct{ river.WorkerDefaults[noopArgs] }
 // Work does nothing.
 func (noopWorker) Work(context.Context, *river.Job[noopArgs]) error { return nil }
 
-// burnRiverOnce is how long River takes on SQLite. River leaves SQLite's
-// settings to its user; one connection is what it asks for there.
+// burnRiverOnce measures River on SQLite. River leaves SQLite's settings to its user, but asks for a single
+// connection.
 func burnRiverOnce(ctx context.Context, n int) (b burned, err error) {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -45,8 +45,8 @@ func burnRiverOnce(ctx context.Context, n int) (b burned, err error) {
 	return burnJobs(ctx, riversqlite.New(db), "", n, inBulk)
 }
 
-// burnRiverOnPostgres is the same on PostgreSQL, with the driver that River is
-// made for: its notifications wake it.
+// burnRiverOnPostgres measures River on PostgreSQL, with the driver that River is made for: notifications wake its
+// workers.
 func burnRiverOnPostgres(ctx context.Context, dsn string, n, callers int) (b burned, err error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -65,13 +65,12 @@ func burnRiverOnPostgres(ctx context.Context, dsn string, n, callers int) (b bur
 	return burnJobs(ctx, driver, dsn, n, callers)
 }
 
-// inBulk is the number of callers that insert jobs a thousand at a time: one.
+// inBulk, in the place of a number of callers, means that one caller inserts jobs a thousand at a time.
 const inBulk = 0
 
-// burnJobs is how long River takes from the first insert until it has told of
-// the completion of every job. Its settings are those of its own benchmark:
-// as many jobs as there are may be worked at once. Jobs are inserted in bulk, or
-// one by one by a number of callers.
+// burnJobs measures the time from the first insert until River has reported the completion of every job. Its settings
+// are those of River's own benchmark; 2,000 jobs may run at once. Jobs are inserted in bulk, or one by one by a
+// number of callers.
 func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], dsn string, n, callers int) (b burned, err error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, noopWorker{})
@@ -131,7 +130,7 @@ func insertJobs[TTx any](ctx context.Context, client *river.Client[TTx], n, call
 			return err
 		})
 	}
-	const batch = 1000 // InsertManyFast of this version panics where no listener is, as on SQLite
+	const batch = 1000 // InsertManyFast of this version panics without a listener, as on SQLite
 	for at := 0; at < n; at += batch {
 		jobs := make([]river.InsertManyParams, min(batch, n-at))
 		for i := range jobs {

@@ -16,10 +16,10 @@ const (
 	slotTurns   = 300
 )
 
-// slot measures how soon a slot that frees is filled while many runs wait, beside
-// the same with a short queue, which is empty in the end, in turns.
+// slot measures how soon a free slot is filled while many runs wait, in turns with the same for a short queue, which
+// is empty in the end.
 func slot(ctx context.Context, r *report) (err error) {
-	var sites [2]*slotSite // with a short queue, with a long one
+	var sites [2]*slotSite // the first with a short queue, the second with a long one
 	for i, waiting := range []int{1, slotWaiting} {
 		g, err := newOwnRig(ctx)
 		if err != nil {
@@ -45,12 +45,11 @@ func slot(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// slotSite is a queue in front of a host with one slot, so that each is filled
-// before the next frees.
+// slotSite is a queue of runs for a host with one slot, so that the slot is filled before it is freed again.
 type slotSite struct {
 	g    *rig
 	w    *fakeWorker
-	now  *wire.RunDispatch // what has the slot
+	now  *wire.RunDispatch // the run in the slot
 	took []time.Duration
 }
 
@@ -77,8 +76,7 @@ func newSlotSite(ctx context.Context, g *rig, runs int) (*slotSite, error) {
 	return &slotSite{g: g, w: w, now: first}, err
 }
 
-// turn ends the run that has the slot, and notes how long it takes until the next
-// one is dispatched.
+// turn ends the run in the slot and stores the time until the next one is dispatched.
 func (s *slotSite) turn(ctx context.Context) error {
 	if err := s.w.send(ctx, wire.RunDispatchAck{RunID: s.now.RunID, Attempt: s.now.Attempt, Accepted: true}); err != nil {
 		return err
@@ -95,7 +93,7 @@ func (s *slotSite) turn(ctx context.Context) error {
 	return err
 }
 
-// dispatched waits for the next run that the worker is given.
+// dispatched waits for the next dispatch to the worker.
 func (w *fakeWorker) dispatched(ctx context.Context) (*wire.RunDispatch, error) {
 	for {
 		f, err := w.read(ctx)

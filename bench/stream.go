@@ -16,18 +16,18 @@ const (
 	streamRate    = 50 // events per second
 	streamTurns   = 3
 	streamTurn    = 6 * time.Second
-	streamSettle  = 3 * time.Second // until those that stall are stuck; less than the server's patience with them
+	streamSettle  = 3 * time.Second // the server's writes to stalled readers block by then, and it has not disconnected them yet
 )
 
-// stream measures the delivery of live events to many readers over HTTP, with
-// and without readers that do not read, in turns.
+// stream measures the delivery of live events to many readers over HTTP, in turns with and without readers that stop
+// reading.
 func stream(ctx context.Context, r *report) (err error) {
 	g, err := newOwnRig(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	// Longer than what the system buffers for a connection that is not read.
+	// More than the system buffers for a connection that is not read.
 	if err := g.journal(ctx, 40, strings.Repeat("x", 20_000)); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func stream(ctx context.Context, r *report) (err error) {
 	if err := c.order(streamOrder{URL: g.url, Readers: streamReaders}, &streamAnswer{}); err != nil {
 		return err
 	}
-	if _, err := streamTurnOf(ctx, g, c, 0); err != nil { // the first turn warms up
+	if _, err := streamTurnOf(ctx, g, c, 0); err != nil { // the first turn is the warm-up
 		return err
 	}
 	var calm, disturbed []time.Duration
@@ -62,12 +62,12 @@ func stream(ctx context.Context, r *report) (err error) {
 	r.none("events lost by readers that read", lost)
 	r.atMost("p99 delivery, 2,000 readers × 50 events/s", ms(median(calm)), 150, " ms")
 	r.info("p99 with 10 % of the readers stalled", "%s ms", figure(ms(median(disturbed))))
-	// A p99 of a few milliseconds doubles by chance; a tenth of the limit is no harm.
+	// A p99 of a few milliseconds doubles by chance; values up to 15 ms, a tenth of the limit, count as equal.
 	r.atMost("moved by the stalled ones", max(ms(median(disturbed)), 15)/max(ms(median(calm)), 15), 1.5, "×")
 	return nil
 }
 
-// streamTurnOf journals events for a while and asks what the readers saw.
+// streamTurnOf writes events for a while and returns what the readers received.
 func streamTurnOf(ctx context.Context, g *rig, c *child, stalled int) (streamAnswer, error) {
 	var a streamAnswer
 	if err := c.order(streamOrder{Stalled: stalled}, &a); err != nil {

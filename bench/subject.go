@@ -13,21 +13,23 @@ import (
 	"svc/store"
 )
 
-// subjectJournal is a journal over which the events of one run are spread evenly.
+// subjectJournal is a journal in which the events of one run are spread evenly.
 type subjectJournal struct {
 	events, own int
 }
 
-// The small journal and the large one. One event of a hundred is of the run in both, so its events lie equally far from each other.
+// The small journal and the large one. In both, one event of a hundred is of the run, so its events are equally far
+// from each other.
 var subjectJournals = [2]subjectJournal{{10_000, 100}, {10_000_000, 100_000}}
 
 const (
-	subjectOthers = 100_000 // runs that the other events are of
-	subjectPage   = 100     // all events of the run in the small journal
+	subjectOthers = 100_000 // number of runs to which the other events belong
+	subjectPage   = 100     // as many as the run has in the small journal
 	subjectTurns  = 5
 )
 
-// subject measures what an event of one run costs in a large journal beside the same in a small one, all of them read to their end.
+// subject measures the cost of an event of one run in a large journal and in a small one, in turns. All events of the
+// run are read.
 func subject(ctx context.Context, r *report) (err error) {
 	runID := svc.NewRunID()
 	var rigs [2]*rig
@@ -38,7 +40,7 @@ func subject(ctx context.Context, r *report) (err error) {
 		}
 		defer func() { err = errors.Join(err, rigs[i].close()) }()
 	}
-	var took, first [2][]time.Duration // for an event, and for the first page
+	var took, first [2][]time.Duration // the time per event, and the time of the first page
 	for range subjectTurns {
 		for i, g := range rigs {
 			began := time.Now()
@@ -58,7 +60,8 @@ func subject(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// newSubjectRig starts an orchestrator on a journal that was written by SQL: ten million units of work would take an hour.
+// newSubjectRig starts an orchestrator on a journal that was written with SQL: ten million units of work would take
+// an hour.
 func newSubjectRig(ctx context.Context, j subjectJournal, runID string) (*rig, error) {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -91,7 +94,7 @@ func (j subjectJournal) write(ctx context.Context, file, runID string) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1) // the next line is for a connection
+	db.SetMaxOpenConns(1) // the next pragma applies to one connection
 	if _, err := db.ExecContext(ctx, `PRAGMA journal_mode = OFF`); err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (j subjectJournal) write(ctx context.Context, file, runID string) (err erro
 	return err
 }
 
-// eventIndexes are the statements that make the indexes of the journal, by their names.
+// eventIndexes returns the statements that make the indexes of the journal, by index name.
 func eventIndexes(ctx context.Context, db *sql.DB) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events' AND sql IS NOT NULL`)
 	if err != nil {
@@ -138,7 +141,8 @@ func eventIndexes(ctx context.Context, db *sql.DB) (map[string]string, error) {
 	return out, rows.Err()
 }
 
-// eventsOf reads all events of a run, page by page, as a client does, and says how long the first page took.
+// eventsOf reads all events of a run, page by page, as a client does. It returns their number and the time of the
+// first page.
 func (g *rig) eventsOf(ctx context.Context, runID string) (n int, first time.Duration, err error) {
 	f := svc.EventFilter{Subjects: svc.Subjects{RunID: runID}}
 	began := time.Now()

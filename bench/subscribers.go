@@ -16,8 +16,8 @@ import (
 	"svc/api"
 )
 
-// streamOrder is: connect that many readers; or begin a turn in which some do
-// not read; or end it, when that many events were sent.
+// streamOrder is one of three orders: with Readers, connect that many readers; with Stalled (or no field), begin a
+// turn in which that many do not read; with Sent, end the turn, in which that many events were sent.
 type streamOrder struct {
 	URL     string
 	Readers int
@@ -25,13 +25,13 @@ type streamOrder struct {
 	Sent    int
 }
 
-// streamAnswer is what the readers saw in a turn.
+// streamAnswer is what the readers received in a turn.
 type streamAnswer struct {
 	P50, P99, Max time.Duration
-	Lost          int // events that a reader that read did not get, or got out of turn
+	Lost          int // events that an active reader did not receive, or received out of order
 }
 
-// subscribers is the child with the readers.
+// subscribers is the child process with the readers.
 func subscribers(ctx context.Context, p pipe) error {
 	var o streamOrder
 	if err := p.ask(&o); err != nil {
@@ -73,8 +73,8 @@ func subscribers(ctx context.Context, p pipe) error {
 	}
 }
 
-// reader is one client of the event stream, as lean as can be: both sides share
-// the machine's cores.
+// reader is one client of the event stream. It does as little as possible, because both sides share the machine's
+// cores.
 type reader struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -86,7 +86,7 @@ type reader struct {
 	delays []time.Duration
 }
 
-// openReader follows the stream from now on.
+// openReader reads the stream from the current end of the journal.
 func openReader(ctx context.Context, url string) (*reader, error) {
 	conn, err := dialStream(ctx, url, "")
 	if err != nil {
@@ -97,7 +97,7 @@ func openReader(ctx context.Context, url string) (*reader, error) {
 	if err != nil || !strings.Contains(status, " 200 ") {
 		return nil, fmt.Errorf("open a stream: %q %w", status, err)
 	}
-	for { // the head's end
+	for { // until the end of the HTTP header
 		line, err := r.in.ReadString('\n')
 		if err != nil {
 			return nil, err
@@ -114,8 +114,8 @@ func dialStream(ctx context.Context, url, header string) (net.Conn, error) {
 	return dialStreamWith(ctx, &net.Dialer{}, url, header)
 }
 
-// stalling makes connections for which the system buffers little on either
-// side: segments of an Ethernet's size, and hardly any room to receive.
+// stalling makes connections for which the system buffers little on both sides: segments of Ethernet size and a small
+// receive buffer.
 var stalling = &net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 	var err error
 	controlErr := c.Control(func(fd uintptr) {
@@ -141,8 +141,7 @@ var (
 	sentField = []byte(`"sent":`)
 )
 
-// read takes lines until the connection ends. The chunks of HTTP are lines of
-// their own, which fit neither field.
+// read reads lines until the connection ends. HTTP's chunk headers are lines of their own, which match neither field.
 func (r *reader) read() {
 	for {
 		line, err := r.in.ReadSlice('\n')
@@ -173,12 +172,11 @@ func (r *reader) read() {
 type streamTurnState struct {
 	url     string
 	readers []*reader
-	stalled []net.Conn // in the place of the first readers
+	stalled []net.Conn // they replace the first readers
 }
 
-// beginTurn puts connections that ask for the journal from its beginning and
-// never read any of it in the place of some readers. The journal is larger than
-// what the system buffers for them, so the writers at the other end are stuck.
+// beginTurn replaces some readers with connections that request the journal from its beginning and never read. The
+// journal is larger than the system's buffers for them, so that the server's writes to them block.
 func beginTurn(ctx context.Context, url string, readers []*reader, stalled int) (*streamTurnState, error) {
 	t := &streamTurnState{url: url, readers: readers, stalled: make([]net.Conn, stalled)}
 	for i := range t.stalled {
@@ -197,8 +195,8 @@ func beginTurn(ctx context.Context, url string, readers []*reader, stalled int) 
 	return t, nil
 }
 
-// end waits until every event can have arrived, sums up, and puts readers in the
-// place of the stalled connections again.
+// end waits until every event has arrived, or for a few seconds, computes the answer, and replaces the stalled
+// connections with readers again.
 func (t *streamTurnState) end(ctx context.Context, sent int) (streamAnswer, error) {
 	deadline := time.After(5 * time.Second)
 	tick := time.NewTicker(20 * time.Millisecond)

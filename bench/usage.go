@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// cpuUse is what the parts of a site have used of the processors so far.
+// cpuUse is the processor time of the parts of a site so far.
 type cpuUse struct{ clients, orchestrators, database time.Duration }
 
-// since tells the difference to an earlier time for each of n things that were done.
+// since returns a text with the difference to an earlier time, per operation, for n operations.
 func (u cpuUse) since(before cpuUse, n int) string {
 	each := func(d time.Duration) string { return figure(ms(d) / float64(n)) }
 	return fmt.Sprintf("CPU of one: clients %s, orchestrators %s, PostgreSQL %s ms",
@@ -29,7 +29,8 @@ func (s *memberSite) cpu() cpuUse {
 	return u
 }
 
-// cpuOfServer is what the test's own PostgreSQL has used: its first process and those that it started.
+// cpuOfServer returns the processor time of the test's own PostgreSQL: its first process and the processes that it
+// started.
 func cpuOfServer(dsn string) time.Duration {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -55,7 +56,7 @@ func cpuOfServer(dsn string) time.Duration {
 	return sum
 }
 
-// The fields of /proc/PID/stat after the program's name. The children's times are those of children that have ended.
+// The fields of /proc/PID/stat after the program's name. The times of children are those of children that have ended.
 const (
 	parentField   = 1
 	userField     = 11
@@ -65,7 +66,7 @@ const (
 	clockTickTime = 10 * time.Millisecond
 )
 
-// cpuOf is what a process has used, and its children that have ended. 0: it cannot be read.
+// cpuOf returns the processor time of a process and of its children that have ended; 0: it cannot be read.
 func cpuOf(pid int) time.Duration {
 	fields := statOf(pid)
 	if len(fields) <= childrenSys {

@@ -17,11 +17,10 @@ const (
 	waitingTurn  = 3 * time.Second
 )
 
-// waiting measures what runs that wait without any capacity cost everybody
-// else's writes: the same writes beside a long queue and beside none, each with
-// as many hosts, in turns.
+// waiting measures how much runs that wait without any capacity delay other writes: the same writes with a long queue
+// and without one, each with as many hosts, in turns.
 func waiting(ctx context.Context, r *report) (err error) {
-	var rigs [2]*rig // without a queue, with one
+	var rigs [2]*rig // the first without a queue, the second with one
 	var tasks [2]svc.WorkItem
 	for i := range rigs {
 		if rigs[i], err = newOwnRig(ctx); err != nil {
@@ -62,7 +61,7 @@ func waiting(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// fullHosts makes hosts that are online and have as many runs as they may.
+// fullHosts makes hosts that are online and may have no runs.
 func (g *rig) fullHosts(ctx context.Context, n int) error {
 	if err := g.provision(ctx, n); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 	"svc/wire"
 )
 
-// fakeWorker speaks the worker's protocol on a real uplink and runs nothing.
+// fakeWorker implements the worker's protocol on a real uplink and runs nothing.
 type fakeWorker struct {
-	url      string // of the orchestrator
+	url      string // the orchestrator's URL
 	token    string
 	host     string // its name
 	instance string
@@ -32,8 +32,7 @@ func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
 	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
 }
 
-// connect registers, opens the uplink and sends the first heartbeat, which
-// makes the worker one that is given runs.
+// connect registers, opens the uplink and sends the first heartbeat, after which the worker gets runs.
 func (w *fakeWorker) connect(ctx context.Context) error {
 	if err := w.register(ctx); err != nil {
 		return fmt.Errorf("register: %w", err)

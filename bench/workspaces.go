@@ -20,8 +20,8 @@ const (
 	checkpointTurns = 21
 )
 
-// workspaces times working copies beside git itself, in turns: the preparation of a clone from a warm mirror beside
-// "git clone --local", and a checkpoint after one changed file beside "git status" of the same folder.
+// workspaces compares working copies with git itself, in turns: the preparation of a clone from a warm mirror with
+// "git clone --local", and a checkpoint after one changed file with "git status" of the same folder.
 func workspaces(ctx context.Context, r *report) (err error) {
 	dir, err := os.MkdirTemp("", "svc-bench-work-")
 	if err != nil {
@@ -56,13 +56,13 @@ func workspaces(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// gitBench is a host with working copies and the repositories they come from.
+// gitBench is a host with working copies and the repositories from which they are made.
 type gitBench struct {
 	dir  string
 	host workspace.Host
 }
 
-// git runs plain git, with nobody's settings.
+// git runs plain git, without the settings of the user and the system.
 func (g gitBench) git(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
@@ -106,7 +106,7 @@ func (g gitBench) prepare(ctx context.Context, origin string) (workspace.Record,
 
 // clones compares preparations with clones of the mirror by git itself.
 func (g gitBench) clones(ctx context.Context, r *report, origin string) error {
-	if _, err := g.prepare(ctx, origin); err != nil { // warms the mirror
+	if _, err := g.prepare(ctx, origin); err != nil { // makes the mirror
 		return err
 	}
 	mirrors, err := filepath.Glob(filepath.Join(g.host.Dir, "mirrors", "small-*[0-9a-f]"))
@@ -135,10 +135,10 @@ func (g gitBench) clones(ctx context.Context, r *report, origin string) error {
 	return nil
 }
 
-// taken is what something takes: the medians of several turns.
+// taken is the duration and processor time of something: the medians of several turns.
 type taken struct{ time, cpu time.Duration }
 
-// takes measures one turn, with the processes that are started for it.
+// takes measures one turn, including the processes that it starts.
 func takes(do func() error) (t taken, err error) {
 	before, err := ownUsage()
 	if err != nil {
@@ -162,7 +162,7 @@ func medianTaken(turns []taken) taken {
 	return taken{median(times), median(cpus)}
 }
 
-// checkpoints changes one file at a time and compares what it takes to keep it with what it takes to see it.
+// checkpoints changes one file at a time and compares a checkpoint with a git status after it.
 func (g gitBench) checkpoints(ctx context.Context, origin string) (status, checkpoint taken, err error) {
 	record, err := g.prepare(ctx, origin)
 	if err != nil {
