@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// byIndex makes the tree that has these files with the git program itself.
+// byIndex stores the tree with these files with the git program itself.
 func byIndex(r Repo, files map[string]Edit) (string, error) {
 	t := Tree{Repo: r, Root: r.Dir, Index: filepath.Join(r.Dir, "by-index")}
 	if err := os.RemoveAll(t.Index); err != nil {
@@ -48,7 +48,7 @@ func TestAnEditedTreeIsTheOneThatGitMakes(t *testing.T) {
 					if err != nil {
 						rt.Fatal(err)
 					}
-					// What is in the way goes, as it does in a folder.
+					// A file replaces a folder of its name and a file in the place of a parent, as in a file system.
 					for other := range files {
 						if strings.HasPrefix(other, name+"/") || strings.HasPrefix(name, other+"/") {
 							delete(files, other)

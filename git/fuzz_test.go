@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzReadHead reads HEAD and packed-refs of a repository in which somebody else wrote anything: what is found is a branch and a commit, or an error.
+// FuzzReadHead reads HEAD and packed-refs of a repository with arbitrary content. The result is a branch and a
+// commit, or an error.
 func FuzzReadHead(f *testing.F) {
 	oid := strings.Repeat("a", 40)
 	f.Add(oid, "")
@@ -32,7 +33,7 @@ func FuzzReadHead(f *testing.F) {
 	})
 }
 
-// FuzzNumstat counts anything that a difference with hostile names could print: there are no more files than entries.
+// FuzzNumstat parses arbitrary output of a diff with hostile names. There are never more files than entries.
 func FuzzNumstat(f *testing.F) {
 	f.Add("1\t2\tname")
 	f.Add("-\t-\tbinary\x001\t0\t\x00old\x00new")
@@ -47,7 +48,8 @@ func FuzzNumstat(f *testing.F) {
 	})
 }
 
-// FuzzStatus reads what git tells of a folder with hostile names: every path is one that was told, and there are no more of a kind than entries.
+// FuzzStatus parses arbitrary output of a status with hostile names. Every path is in the output, and no kind has
+// more paths than there are entries.
 func FuzzStatus(f *testing.F) {
 	oid := strings.Repeat("a", 40)
 	f.Add("1 .M N... 100644 100644 100644 " + oid + " " + oid + " a b\x00? new\nname\x00? nested/\x00")
@@ -73,7 +75,8 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// FuzzRemote reads the branches and tags that another side claims to have, and why it refuses a push: branches lead to commits, and a reason is one line.
+// FuzzRemote parses arbitrary branches and tags of a remote, and its reasons for the refusal of a push. Branches name
+// commits, and a reason is one line.
 func FuzzRemote(f *testing.F) {
 	oid := strings.Repeat("a", 40)
 	f.Add("ref: refs/heads/main\tHEAD\n" + oid + "\tHEAD\n" + oid + "\trefs/heads/main\n" + oid + "\trefs/tags/v1^{}\n")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// agent runs git the way somebody does who owns the folder, and returns what it printed.
+// agent runs git as the owner of the folder does, and returns its output.
 func agent(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := tryAgent(t, dir, args...)
@@ -74,7 +74,7 @@ func newAgentRepo(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// watching makes a private repository that looks at an agent's folder, from its present commit on.
+// watching makes a private repository for an agent's folder, with an index of the commit that HEAD names now.
 func watching(t *testing.T, dir string) Tree {
 	t.Helper()
 	repo := must[Repo](t)(Program{}.Init(t.Context(), filepath.Join(t.TempDir(), "git"), SHA1))
@@ -167,8 +167,8 @@ func TestStatusTellsEveryKindOfChange(t *testing.T) {
 	}
 }
 
-// deepFolder makes folders below dir until the path is longer than the system takes: nobody, not even root, can read
-// what is in the last one by its path.
+// deepFolder makes folders below dir until the path is longer than the system allows. Not even root can read the
+// files in the last one by their path.
 func deepFolder(t *testing.T, dir string) {
 	t.Helper()
 	name := strings.Repeat("d", 250)
@@ -351,7 +351,7 @@ func TestACallEndsWithItsContextAndTakesItsChildrenAlong(t *testing.T) {
 		_, err := Program{Bin: bin}.Version(ctx)
 		done <- err
 	}()
-	child, err := os.ReadFile(pids) // a pipe: there is a child once it can be read
+	child, err := os.ReadFile(pids) // a pipe: once the read returns, the child exists
 	check(t, err)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {

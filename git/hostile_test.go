@@ -12,7 +12,7 @@ import (
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// awaitEnd waits until a process is gone or a zombie that only its new parent can remove.
+// awaitEnd waits until a process has ended. It may still be a zombie that only its new parent can remove.
 func awaitEnd(t *testing.T, pid string) {
 	t.Helper()
 	number, err := strconv.Atoi(pid)
@@ -28,8 +28,8 @@ func awaitEnd(t *testing.T, pid string) {
 	}
 }
 
-// plant fills a repository with every setting we know of that makes git execute a program. Each leaves a file in the
-// returned folder when it is.
+// plant adds every known setting that makes git execute a program to a repository. Each program leaves a file in the
+// returned folder when it is executed.
 func plant(t *testing.T, dir string) (marks string) {
 	t.Helper()
 	marks = t.TempDir()
@@ -103,7 +103,7 @@ func TestNothingThatARepositoryNamesIsExecuted(t *testing.T) {
 	write(t, filepath.Join(dir, "new"), "new")
 	write(t, filepath.Join(dir, "sub/a"), "changed")
 
-	// The traps are set: git itself falls into them.
+	// The traps work: git itself runs them.
 	_, _ = tryAgent(t, dir, "status")
 	_, _ = tryAgent(t, dir, "diff")
 	_, _ = tryAgent(t, dir, "add", "-A")

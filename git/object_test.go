@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// byGit makes a commit with the git program itself.
+// byGit makes a commit with the git program itself and returns its name.
 func byGit(t *testing.T, dir, tree string, parents []string, author, committer Identity, message string) string {
 	t.Helper()
 	args := []string{"--git-dir", dir, "commit-tree", tree}
@@ -86,7 +86,7 @@ func TestACommitThatWouldNotBeOneIsRefused(t *testing.T) {
 			t.Errorf("%s: made %s", name, oid)
 		}
 	}
-	if left, err := os.ReadDir(r.Objects()); err != nil || len(left) != 2 { // info and pack
+	if left, err := os.ReadDir(r.Objects()); err != nil || len(left) != 2 { // the folders info and pack
 		t.Errorf("objects %v, %v", left, err)
 	}
 }

@@ -2,7 +2,7 @@ package git
 
 import "testing"
 
-// Only what the remote itself has answered is a refusal.
+// TestARemoteThatHasNotAnsweredHasNotRefused checks that only an answer of the remote itself is a refusal.
 func TestARemoteThatHasNotAnsweredHasNotRefused(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"svc/git"
 )
 
-// checkpoint takes one, and makes sure that nothing of the agent's changed by it.
+// checkpoint makes a checkpoint and checks that it changes none of the agent's files.
 func checkpoint(t *testing.T, h Host, r Record) (Checkpoint, bool) {
 	t.Helper()
 	before, shared := everything(t, r.Path), map[string]string{}
@@ -29,7 +29,7 @@ func checkpoint(t *testing.T, h Host, r Record) (Checkpoint, bool) {
 	return c, made
 }
 
-// rebuilt is the tree of a checkpoint, made of nothing but our own repository.
+// rebuilt returns the files of a checkpoint, read from the private repository alone.
 func rebuilt(t tester, h Host, r Record, c Checkpoint) map[string]string {
 	t.Helper()
 	dir, err := os.MkdirTemp(h.Dir, "rebuilt-")
@@ -50,7 +50,7 @@ func TestACheckpointKeepsEverythingAndTouchesNothing(t *testing.T) {
 			if c, made := checkpoint(t, h, r); made || c.Number != 0 || c.Commit != r.BaseCommit {
 				t.Errorf("an untouched copy made %+v", c)
 			}
-			// Staged, changed after that, new, removed, and stashed away.
+			// Staged, changed after that, new, removed, and stashed.
 			write(t, filepath.Join(r.Path, "dir/b"), "stashed\n")
 			agent(t, r.Path, "stash", "-q")
 			write(t, filepath.Join(r.Path, "a"), "staged\n")
@@ -76,7 +76,7 @@ func TestACheckpointKeepsEverythingAndTouchesNothing(t *testing.T) {
 				t.Errorf("an equal tree made %+v", again)
 			}
 
-			// A commit is new even when the tree is the same: its history is work too.
+			// A commit makes a new checkpoint even if the tree is the same: the history must be kept too.
 			agent(t, r.Path, "add", "-A")
 			agent(t, r.Path, "commit", "-q", "-m", "by the agent")
 			c, made = checkpoint(t, h, r)
@@ -145,7 +145,7 @@ func TestIgnoredFilesAreKeptWhenTheAgentTracksThem(t *testing.T) {
 			write(t, filepath.Join(r.Path, "forced.log"), "ignored and added")
 			write(t, filepath.Join(r.Path, "secret"), "kept until there is a rule")
 			has("secret")
-			agent(t, r.Path, "add", "-f", "forced.log") // nothing but the agent's index changes
+			agent(t, r.Path, "add", "-f", "forced.log") // only the agent's index changes
 			has("secret", "forced.log")
 			write(t, filepath.Join(r.Path, "sub/.gitignore"), "")
 			write(t, filepath.Join(r.Path, ".gitignore"), "*.log\nsecret\n")
@@ -187,7 +187,7 @@ func TestACheckpointStandsWithoutTheAgentsRepository(t *testing.T) {
 	}
 	same(t, "a checkpoint from after", rebuilt(t, h, r, second), files(t, r.Path))
 
-	// A new repository with a history of its own in the same place.
+	// A new repository with another history at the same path.
 	agent(t, r.Path, "init", "-q", "-b", "fresh")
 	agent(t, r.Path, "add", "-A")
 	agent(t, r.Path, "commit", "-q", "-m", "unrelated")
@@ -329,11 +329,11 @@ func TestACheckpointIsExportedOnceAndRestoredElsewhere(t *testing.T) {
 	check(t, err)
 	patch, err := os.ReadFile(e.Patch)
 	check(t, err)
-	if again, err := h.Export(t.Context(), r.ID, 10); err != nil || again != e { // the files are there already
+	if again, err := h.Export(t.Context(), r.ID, 10); err != nil || again != e { // the files exist already
 		t.Errorf("again: %+v, %v", again, err)
 	}
 
-	// The patch alone makes the same tree of the base.
+	// The patch alone turns the base into the same tree.
 	plain := filepath.Join(t.TempDir(), "plain")
 	agent(t, origin, "clone", "-q", origin, plain)
 	write(t, filepath.Join(t.TempDir(), "x"), "")
@@ -350,7 +350,7 @@ func TestACheckpointIsExportedOnceAndRestoredElsewhere(t *testing.T) {
 	agent(t, plain, "checkout", "-q", "fetched")
 	same(t, "the fetched bundle", files(t, plain), files(t, r.Path))
 
-	// And in a new workspace of another host, which goes on where the first one was.
+	// And so does a new workspace on another host, which starts at this checkpoint.
 	for _, isolation := range []svc.Isolation{svc.IsolationClone, svc.IsolationWorktree} {
 		write(t, filepath.Join(origin, "meanwhile"), string(isolation))
 		agent(t, origin, "add", "-A")
@@ -389,7 +389,7 @@ func TestACheckpointIsExportedOnceAndRestoredElsewhere(t *testing.T) {
 	if left, err := os.ReadDir(h.keep(r.ID, "out")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	check(t, h.Acknowledge(t.Context(), r.ID, 7)) // a checkpoint that was never made: it is ignored
+	check(t, h.Acknowledge(t.Context(), r.ID, 7)) // a checkpoint that does not exist: it is ignored
 	if r, err := h.Record(r.ID); err != nil || r.Relayed != 2 {
 		t.Errorf("record %+v, %v", r, err)
 	}

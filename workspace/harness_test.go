@@ -15,7 +15,7 @@ import (
 	"svc"
 )
 
-// tester is what the helpers need of *testing.T and *rapid.T.
+// tester has the methods of *testing.T and *rapid.T that the helpers need.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -35,7 +35,7 @@ func check(t tester, err error) {
 	}
 }
 
-// agent runs git the way the agent in a working copy does.
+// agent runs git as the agent in a working copy does.
 func agent(t tester, dir string, args ...string) string {
 	t.Helper()
 	out, err := tryAgent(dir, args...)
@@ -85,7 +85,7 @@ func newHost(t *testing.T) Host {
 	return Host{Dir: t.TempDir()}
 }
 
-// orderOf is a workspace of a repository.
+// orderOf returns an order for a workspace of a repository.
 func orderOf(repo string, isolation svc.Isolation) Order {
 	id := svc.NewWorkspaceID()
 	return Order{
@@ -104,7 +104,7 @@ func prepare(t *testing.T, h Host, o Order) Record {
 	return r
 }
 
-// files is everything below a folder, apart from what is called .git: kind, mode and content by name.
+// files returns kind, mode and content, by name, of everything below a folder, except what has the name .git.
 func files(t tester, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -135,7 +135,7 @@ func files(t tester, dir string) map[string]string {
 	return found
 }
 
-// everything is every file below a folder with its content, mode and time.
+// everything returns content, mode and time of every file below a folder, by name.
 func everything(t tester, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -158,7 +158,7 @@ func everything(t tester, dir string) map[string]string {
 	return found
 }
 
-// different names the keys in which two maps differ.
+// different lists the keys in which two maps differ.
 func different(a, b map[string]string) []string {
 	var keys []string
 	for key := range a {

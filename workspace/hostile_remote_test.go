@@ -16,17 +16,19 @@ import (
 	"svc"
 )
 
-// faraway is a repository that is reached over a network, as the host's user has set it up, and can be shut.
+// faraway is a repository that is reached over a network with the configuration of the host's user. The connection
+// can be shut.
 type faraway struct {
 	url   string
 	shut  func()
-	says  string            // what an operation says when it is shut
+	says  string            // the error of an operation when the connection is shut
 	trap  string            // the planted setting by which git itself would execute a program
-	flags []string          // with which an agent's own git reaches it
+	flags []string          // flags with which an agent's own git reaches it
 	user  map[string]string // the configuration of the host's user
 }
 
-// overSSH is reached with a program of the user's own, which executes on this machine what it should on the other one.
+// overSSH returns a repository that is reached with an ssh command of the user. The command executes the remote's
+// program on this machine.
 func overSSH(t *testing.T, repository string) faraway {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +41,8 @@ func overSSH(t *testing.T, repository string) faraway {
 	}
 }
 
-// overHTTPS is reached with a certificate that the user trusts. Shut, it asks for a password.
+// overHTTPS returns a repository that is reached with a certificate that the user trusts. When it is shut, it
+// requires a password.
 func overHTTPS(t *testing.T, repository string) faraway {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -64,7 +67,7 @@ func overHTTPS(t *testing.T, repository string) faraway {
 	}
 }
 
-// asUser is a git whose user has a configuration in the home.
+// asUser returns a git program whose user has these settings in the home.
 func asUser(t *testing.T, settings map[string]string) string {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -79,8 +82,8 @@ func asUser(t *testing.T, settings map[string]string) string {
 	return path
 }
 
-// plantWays adds what leads git elsewhere when it reaches a remote: other programs, other addresses, a proxy that is none, and certificates
-// that nobody checks.
+// plantWays adds settings that change how git reaches a remote: other programs, other addresses, a proxy that does
+// not exist, and certificates that are not verified.
 func plantWays(t *testing.T, dir, marks string, to faraway) {
 	t.Helper()
 	instead := filepath.Join(t.TempDir(), "instead")
@@ -97,8 +100,9 @@ func plantWays(t *testing.T, dir, marks string, to faraway) {
 	}
 }
 
-// TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote plants programs and other ways to the remote, and goes through what reaches it: while
-// it is there everything works, and when it is shut what fails says why.
+// TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote plants programs and other addresses, and runs every
+// operation that reaches the remote. With the connection open everything works; when it is shut, the errors have the
+// reason.
 func TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote(t *testing.T) {
 	t.Parallel()
 	for name, over := range map[string]func(*testing.T, string) faraway{"ssh": overSSH, "https": overHTTPS} {
@@ -147,7 +151,8 @@ func TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote(t *testing.T) {
 				if none("a preparation that fails", nil); err == nil || !strings.Contains(err.Error(), to.says) {
 					t.Errorf("shut: %v", err)
 				}
-				// The traps are set: git itself falls into them: with all of them into the one that leads elsewhere, and without those ways into the others.
+				// The traps work: git itself runs them. With all of them it runs the one at the other address;
+				// without those settings it runs the others.
 				_, _ = tryAgent(r.Path, append(slices.Clone(to.flags), "fetch", to.url)...)
 				if got := ran(t, marks); !slices.Contains(got, "instead") {
 					t.Errorf("git executed only %q", got)

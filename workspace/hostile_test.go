@@ -14,7 +14,7 @@ import (
 	"svc/git"
 )
 
-// limitedMemory skips where the system does not bound what a process may allocate.
+// limitedMemory skips the test on systems without a limit of a process's memory.
 func limitedMemory(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -22,9 +22,9 @@ func limitedMemory(t *testing.T) {
 	}
 }
 
-// An agent owns its working copy, the repository in it included. What follows are agents that make the worst of it.
+// An agent owns its working copy, including the repository in it. The agents of these tests attack svc with it.
 
-// ran lists the planted programs that were executed since it was last asked: each leaves a mark.
+// ran returns the planted programs that were executed since its last call. Each leaves a mark.
 func ran(t *testing.T, marks string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(marks)
@@ -36,7 +36,7 @@ func ran(t *testing.T, marks string) (names []string) {
 	return names
 }
 
-// ranNone makes a check of what was just done: it went well, and no planted program was executed.
+// ranNone returns a check that an operation succeeded and that no planted program was executed.
 func ranNone(t *testing.T, marks string) func(what string, err error) {
 	return func(what string, err error) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestAFileOfAnySizeIsNotReadAsAWholeByGit(t *testing.T) {
 	path := filepath.Join(r.Path, "sub", ".gitignore")
 	write(t, path, "")
 	check(t, os.Truncate(path, 3<<30))
-	// Git says that it has no memory, or ends by a signal where it did not look whether it got any.
+	// Git reports that it has no memory, or is ended by a signal where it does not check an allocation.
 	if _, _, err := h.Checkpoint(t.Context(), r.ID); err == nil || !strings.Contains(err.Error(), "memory") && !strings.Contains(err.Error(), "segmentation fault") {
 		t.Errorf("with 3 GiB of rules: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestAFileOfAnySizeIsNotReadAsAWholeByGit(t *testing.T) {
 	}
 }
 
-// TestAFileThatTakesTooMuchMemoryIsOnThisHostOnly keeps one that costs nothing on the disk.
+// TestAFileThatTakesTooMuchMemoryIsOnThisHostOnly checkpoints a large file that uses no space on the disk.
 func TestAFileThatTakesTooMuchMemoryIsOnThisHostOnly(t *testing.T) {
 	t.Parallel()
 	limitedMemory(t)
@@ -120,7 +120,8 @@ func TestAPipeInASharedRepositoryStallsNoNeighbour(t *testing.T) {
 	}
 }
 
-// TestABaseThatIsNoCommitIsNotFetched has another host's word for the base of a checkpoint rewrite the branches of this host's mirror.
+// TestABaseThatIsNoCommitIsNotFetched uses a refspec, sent by another host, as the base of a checkpoint. It would
+// rewrite the branches of this host's mirror.
 func TestABaseThatIsNoCommitIsNotFetched(t *testing.T) {
 	t.Parallel()
 	origin, h := newOrigin(t), newHost(t)
@@ -141,8 +142,8 @@ func TestABaseThatIsNoCommitIsNotFetched(t *testing.T) {
 	}
 }
 
-// TestNothingThatAnAgentWroteIsRunByAnyOperation plants programs in the repository of a working copy, in one inside it and in the folder that
-// it is a copy of, and goes through everything that svc does with a workspace.
+// TestNothingThatAnAgentWroteIsRunByAnyOperation plants programs in the repository of a working copy, in one inside
+// it and in the folder that it is a copy of, and runs every operation on a workspace.
 func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []svc.Isolation{svc.IsolationClone, svc.IsolationWorktree} {
@@ -155,7 +156,7 @@ func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 			o := orderOf(origin, isolation)
 			r := prepare(t, h, o)
 			agent(t, r.Path, "clone", "-q", origin, "nested")
-			agent(t, origin, "switch", "-q", "-c", "aside") // else main is in use there
+			agent(t, origin, "switch", "-q", "-c", "aside") // otherwise main is checked out there
 			inCopy := filepath.Join(r.Path, ".git")
 			if isolation == svc.IsolationWorktree {
 				inCopy = h.shared(origin)
@@ -165,7 +166,7 @@ func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 			}
 			write(t, filepath.Join(r.Path, "new.bin"), "1")
 			write(t, filepath.Join(r.Path, "a"), "changed\n")
-			// The traps are set: git itself falls into them.
+			// The traps work: git itself runs them.
 			_, _ = tryAgent(r.Path, "status")
 			_, _ = tryAgent(r.Path, "diff")
 			if got := ran(t, marks); len(got) < 2 {
@@ -199,7 +200,7 @@ func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 				}
 				out, err := h.Land(ctx, r.ID, order)
 				none("a landing", err)
-				if how != svc.LandSquash && out.State != svc.LandingDone { // the merge has brought everything
+				if how != svc.LandSquash && out.State != svc.LandingDone { // the merge before has landed everything
 					t.Errorf("%s: %+v", how, out)
 				}
 			}

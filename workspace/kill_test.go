@@ -14,7 +14,7 @@ import (
 	"svc"
 )
 
-// killer is a git that works, and kills whoever called it once the n-th call is done.
+// killer returns a git program that works normally and kills its caller after the n-th call.
 func killer(t *testing.T, n int) string {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -27,7 +27,7 @@ func killer(t *testing.T, n int) string {
 	return path
 }
 
-// killed runs a task in a process of its own and tells whether it was killed in the middle.
+// killed runs a task in a process of its own and reports whether the process was killed.
 func killed(t *testing.T, o Order, do task) bool {
 	t.Helper()
 	do.ID, do.Branch, do.Source = o.ID, o.Branch, o.Source
@@ -46,7 +46,7 @@ func killed(t *testing.T, o Order, do task) bool {
 	return false
 }
 
-// folders are the entries of the folder of working copies, apart from the shared repository.
+// folders lists the entries of the folder of working copies, except the shared repository.
 func folders(t *testing.T, h Host) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(h.Dir, "work"))
@@ -125,7 +125,7 @@ func TestAKillAtEveryStepOfACheckpointLosesNothing(t *testing.T) {
 					break
 				}
 				calls = n
-				// What a git leaves that was killed itself.
+				// Files that a killed git leaves behind.
 				private := h.private(h.Git, r.ID)
 				left := []string{
 					h.keep(r.ID, "index.lock"), h.keep(r.ID, "index.anew.lock"), private.Dir + "/HEAD.lock", private.Dir + "/refs/heads/main.lock",
@@ -134,7 +134,7 @@ func TestAKillAtEveryStepOfACheckpointLosesNothing(t *testing.T) {
 				for _, name := range left {
 					write(t, name, "")
 				}
-				if n%2 == 0 { // the lock is held by another operation before the next checkpoint
+				if n%2 == 0 { // another operation acquires the lock before the next checkpoint
 					check(t, h.Acknowledge(t.Context(), r.ID, 0))
 				}
 				c, _ := checkpoint(t, h, r)
@@ -158,8 +158,8 @@ func TestAKillAtEveryStepOfACheckpointLosesNothing(t *testing.T) {
 	}
 }
 
-// A worker that was killed while a checkpoint changed the index may first relay an older one: what the index has then is not taken for
-// what was kept.
+// TestWhatWasIndexedWithoutACheckpointIsNotTakenForKept kills a worker while a checkpoint changes the index. The
+// worker may first relay an older checkpoint; the content of the index must not count as stored.
 func TestWhatWasIndexedWithoutACheckpointIsNotTakenForKept(t *testing.T) {
 	t.Parallel()
 	h, o := newHost(t), orderOf(newOrigin(t), svc.IsolationClone)
@@ -201,7 +201,7 @@ func TestAKillAtEveryStepOfARemovalLosesNothing(t *testing.T) {
 				same(t, "the folder", files(t, filepath.Join(h.Dir, "work", at[0])), want)
 				return true
 			}
-			// Up to the last look at the folder, which was moved aside before.
+			// Up to the last inspection of the folder, after it was moved aside.
 			for n, at := 1, StepDone; at != StepRemove; n++ {
 				if !remove(killer(t, n), "") {
 					t.Fatalf("not killed at call %d", n)
@@ -213,7 +213,7 @@ func TestAKillAtEveryStepOfARemovalLosesNothing(t *testing.T) {
 			if !remove("", StepDelete) {
 				t.Fatal("not killed before the deletion")
 			}
-			check(t, os.Remove(filepath.Join(h.removing(r.ID), "work"))) // it was killed in the middle of it
+			check(t, os.Remove(filepath.Join(h.removing(r.ID), "work"))) // as if it was killed during the deletion
 			check(t, h.Remove(t.Context(), r.ID, Parting{}))
 			nothingLeft(t, h, r)
 		})

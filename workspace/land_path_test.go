@@ -121,8 +121,8 @@ func TestACheckoutInWhichSomebodyWorksIsNotTouched(t *testing.T) {
 	}
 }
 
-// TestNothingThatAnAgentWroteIsRunByALanding plants everything that makes git execute a program into the agent's clone, and, where the
-// repository is a folder of the host, into that one too, whose config an agent may reach.
+// TestNothingThatAnAgentWroteIsRunByALanding plants settings that make git execute programs in the agent's clone. If
+// the repository is a folder of the host, it plants them there too, because an agent may be able to write its config.
 func TestNothingThatAnAgentWroteIsRunByALanding(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(*testing.T) *landing{"by a URL": newLanding, "by a path": newPathLanding} {
@@ -148,7 +148,7 @@ func TestNothingThatAnAgentWroteIsRunByALanding(t *testing.T) {
 				for _, entry := range entries {
 					t.Errorf("executed: %s", entry.Name())
 				}
-				bare := filepath.Join(t.TempDir(), "look") // not with what was planted
+				bare := filepath.Join(t.TempDir(), "look") // a repository without the planted settings
 				agent(t, "/", "init", "-q", "--bare", bare)
 				objects := filepath.Join(l.remote, "objects")
 				if name == "by a path" {
@@ -166,7 +166,7 @@ func TestNothingThatAnAgentWroteIsRunByALanding(t *testing.T) {
 	}
 }
 
-// plant fills a repository with settings and hooks that execute programs, each of which leaves a file in marks.
+// plant adds settings and hooks to a repository that execute programs. Each program leaves a file in marks.
 func plant(t *testing.T, dir, marks string) {
 	t.Helper()
 	n := 0

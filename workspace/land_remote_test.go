@@ -12,8 +12,8 @@ import (
 	"svc"
 )
 
-// receives lets a script take the pushes of a landing in the place of git-receive-pack, which it calls as "$git receive-pack". "$dir" is a
-// folder of its own.
+// receives makes a script receive the pushes of a landing instead of git-receive-pack. The script can run the latter
+// as "$git receive-pack". "$dir" is a folder for it, which receives returns.
 func (l *landing) receives(script string) (dir string) {
 	l.t.Helper()
 	real, err := exec.LookPath("git")
@@ -28,7 +28,7 @@ func (l *landing) receives(script string) (dir string) {
 	return dir
 }
 
-// dies lets the remote's receive-pack kill itself once, in a hook; when is a condition of the hook.
+// dies makes a hook kill the remote's receive-pack once; when is a condition in the hook.
 func (l *landing) dies(hook, when string) {
 	l.t.Helper()
 	path := filepath.Join(l.remote, "hooks", hook)
@@ -36,8 +36,9 @@ func (l *landing) dies(hook, when string) {
 	check(l.t, os.Chmod(path, 0o755))
 }
 
-// TestARemoteThatIsKilledInAPushHasTheChangeOnceOrNotAtAll kills the remote's receive-pack while it reads, before, in and after the move of the
-// branch. The outcome is never another one than the branch shows, and the same order lands when the remote is well again.
+// TestARemoteThatIsKilledInAPushHasTheChangeOnceOrNotAtAll kills the remote's receive-pack while it reads, and
+// before, during and after the move of the branch. The outcome always agrees with the branch, and the same order
+// lands once the remote works again.
 func TestARemoteThatIsKilledInAPushHasTheChangeOnceOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*landing){
@@ -95,7 +96,7 @@ kill -9 $!
 	}
 }
 
-// unlock removes the locks that a killed git has left, as whoever keeps the repository has to.
+// unlock removes the locks that a killed git has left, as the owner of the remote has to.
 func (l *landing) unlock() {
 	l.t.Helper()
 	for _, pattern := range []string{"*.lock", "refs/heads/*.lock"} {
@@ -107,7 +108,8 @@ func (l *landing) unlock() {
 	}
 }
 
-// TestARemoteThatMovesTheBranchAfterItsConnectionIsGone: what was sent may still be carried out when the push has failed.
+// TestARemoteThatMovesTheBranchAfterItsConnectionIsGone checks that a push that failed may still be carried out by
+// the remote.
 func TestARemoteThatMovesTheBranchAfterItsConnectionIsGone(t *testing.T) {
 	t.Parallel()
 	for _, asked := range []string{"after it moved", "before it moved", "and refused"} {
@@ -131,13 +133,13 @@ kill -9 $tail
 				check(t, syscall.Mkfifo(pipe, 0o600))
 			}
 			gone := false
-			goes := func() { // and is waited for
+			goes := func() { // continues the push and waits for it
 				gone = true
 				check(t, os.WriteFile(filepath.Join(l.remote, "goes"), nil, 0o600))
 				_, err := os.ReadFile(filepath.Join(dir, "over"))
 				check(t, err)
 			}
-			t.Cleanup(func() { // also when the test failed before
+			t.Cleanup(func() { // also if the test failed before
 				if _, err := os.Stat(filepath.Join(l.remote, "at")); err == nil && !gone {
 					goes()
 				}

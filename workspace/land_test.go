@@ -12,17 +12,17 @@ import (
 	"svc"
 )
 
-// landing is a workspace with a change, and the repository that it goes to.
+// landing is a workspace with a change, and the repository in which it is landed.
 type landing struct {
 	t      *testing.T
 	h      Host
 	o      Order
 	r      Record
-	remote string // its folder
-	number int    // of the checkpoint
+	remote string // the repository's folder
+	number int    // the number of the newest checkpoint
 }
 
-// newLanding makes a workspace of a bare repository that is reached by a URL.
+// newLanding makes a workspace of a bare repository that is reached with a URL.
 func newLanding(t *testing.T) *landing {
 	t.Helper()
 	remote := filepath.Join(t.TempDir(), "remote.git")
@@ -45,7 +45,7 @@ func landingOf(t *testing.T, remote, repo string) *landing {
 	return l
 }
 
-// change lets the agent change, add, remove and commit, and keeps it.
+// change changes, adds, removes and commits files as the agent does, and makes a checkpoint.
 func (l *landing) change() {
 	l.t.Helper()
 	n := fmt.Sprint(l.number + 1)
@@ -74,7 +74,7 @@ func (l *landing) land(o svc.LandOrder) svc.LandOutcome {
 	return out
 }
 
-// landed lands and wants that it has succeeded.
+// landed lands an order and fails the test unless it succeeds.
 func (l *landing) landed(o svc.LandOrder) svc.LandOutcome {
 	l.t.Helper()
 	out := l.land(o)
@@ -89,13 +89,13 @@ func (l *landing) git(args ...string) string {
 	return agent(l.t, l.remote, args...)
 }
 
-// count is how often the landing is in the history of a branch.
+// count returns how often the landing is in the history of a branch.
 func (l *landing) count(branch string) int {
 	l.t.Helper()
 	return strings.Count("\n"+l.git("log", "--format=%s", branch), "\nthe title")
 }
 
-// others puts a commit on main that has nothing to do with the change.
+// others adds an unrelated commit to main.
 func (l *landing) others(name, text string) {
 	l.t.Helper()
 	dir := l.t.TempDir()
@@ -145,7 +145,7 @@ func TestALandingIsTheCommitThatWasAskedFor(t *testing.T) {
 	if got := l.git("log", "-1", "--format=%T %P", l.r.Branch); got != l.h.mustRecord(t, l.r.ID).Newest.Tree+" "+pushed.Commit+" "+l.h.mustRecord(t, l.r.ID).Newest.Commit {
 		t.Errorf("the second push %s is %s", again.Commit, got)
 	}
-	// The branch is svc's; what others put there stays.
+	// The branch belongs to svc, but commits of others on it are kept.
 	l.change()
 	agent(t, checkout, "push", "-q", "origin", "HEAD~1:refs/heads/side")
 	l.git("update-ref", "refs/heads/"+l.r.Branch, "side")
@@ -245,10 +245,10 @@ func TestATargetThatMovesMeanwhileGetsTheChangeOnItsNewTip(t *testing.T) {
 	}
 }
 
-// changing are the calls of git that write something.
+// changing are the git commands that write something.
 var changing = map[string][]string{"by a URL": {"merge-tree", "push"}, "by a path": {"pack-objects", "read-tree"}}
 
-// killerAfter is a git that works, and kills whoever called it after a command.
+// killerAfter returns a git program that works normally and kills its caller after a command.
 func killerAfter(t *testing.T, verb string) string {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -259,8 +259,9 @@ func killerAfter(t *testing.T, verb string) string {
 	return path
 }
 
-// TestAKillAtEveryStepOfALandingLandsOnce kills the process at each step and after each call of git that writes; whatever came of it, the next request
-// lands the change exactly once, and a checkout of the branch is as clean as before.
+// TestAKillAtEveryStepOfALandingLandsOnce kills the process at each step and after each call of git that writes.
+// Whatever the state then, the next request lands the change exactly once, and a checkout of the branch is as clean
+// as before.
 func TestAKillAtEveryStepOfALandingLandsOnce(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(*testing.T) *landing{"by a URL": newLanding, "by a path": newPathLanding} {
@@ -312,7 +313,7 @@ func TestAKillAtEveryStepOfALandingLandsOnce(t *testing.T) {
 	}
 }
 
-// goesAway lets the remote vanish with each push, after it took it.
+// goesAway makes the remote disappear after it has carried out a push.
 func (l *landing) goesAway() {
 	l.t.Helper()
 	real, err := exec.LookPath("git")
@@ -322,13 +323,14 @@ func (l *landing) goesAway() {
 	check(l.t, os.Chmod(l.h.Git.Bin, 0o755))
 }
 
-// TestALandingAfterOneThatWasGivenUpLandsOnce gives up a landing that the target has, and asks for the same again.
+// TestALandingAfterOneThatWasGivenUpLandsOnce gives up a landing that the target has, and then lands the same
+// checkpoint with a new order.
 func TestALandingAfterOneThatWasGivenUpLandsOnce(t *testing.T) {
 	t.Parallel()
 	for _, how := range []svc.LandHow{svc.LandSquash, svc.LandMerge} {
 		l := newLanding(t)
 		l.goesAway()
-		for range 2 { // the second is given up as well
+		for range 2 { // the second order is given up as well
 			if out := l.land(l.order(how)); out.State != svc.LandingOpen {
 				t.Fatalf("%s, with the remote away: %+v", how, out)
 			}
@@ -344,7 +346,8 @@ func TestALandingAfterOneThatWasGivenUpLandsOnce(t *testing.T) {
 	}
 }
 
-// TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack loses the answer of a push.
+// TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack loses the answer to a push. Once the remote is back,
+// the landing must list it and find the change.
 func TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	l := newLanding(t)

@@ -16,7 +16,8 @@ import (
 	"svc"
 )
 
-// TestMain turns the test binary into a process that is killed in the middle of something, for the tests that need one.
+// TestMain runs a task instead of the tests if the environment has one, for tests that kill a process in the middle
+// of an operation.
 func TestMain(m *testing.M) {
 	if task := os.Getenv("WORKSPACE_TEST_TASK"); task != "" {
 		os.Exit(perform(task))
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// task is one operation of a process of its own.
+// task is one operation for a process of its own.
 type task struct {
 	Dir        string
 	Git        string // the binary
@@ -43,7 +44,7 @@ type task struct {
 	Source     svc.Source
 	Do         string // prepare, checkpoint, remove, land
 	Land       svc.LandOrder
-	Die        Step // where it kills itself; empty: git kills it
+	Die        Step // the step at which it kills itself; empty: git kills it
 }
 
 func perform(text string) int {

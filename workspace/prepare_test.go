@@ -55,7 +55,7 @@ func TestAWorkingCopyIsPreparedOnItsOwnBranch(t *testing.T) {
 				}
 			}
 
-			// Once it is ready, it is left as it is, whatever happened to the repository.
+			// A workspace that is ready stays unchanged, whatever happens to the repository.
 			write(t, filepath.Join(r.Path, "mine"), "x")
 			check(t, os.Rename(origin, origin+".away"))
 			again := prepare(t, h, o)
@@ -83,7 +83,7 @@ func TestTheBaseIsFetchedBeforeEachUse(t *testing.T) {
 	if r := prepare(t, h, o); r.BaseCommit != agent(t, origin, "rev-parse", "other") || r.BaseRef != "other" {
 		t.Errorf("record %+v", r)
 	}
-	// History that was rewritten is followed too.
+	// A rewritten history is fetched too.
 	agent(t, origin, "reset", "-q", "--hard", "v1")
 	if r := prepare(t, h, orderOf(origin, svc.IsolationWorktree)); r.BaseCommit != agent(t, origin, "rev-parse", "v1") {
 		t.Error("the base was rewritten and is not followed")
@@ -121,7 +121,7 @@ func TestABaseThatCannotBeFetchedFailsTheWorkspace(t *testing.T) {
 func TestABaseWithoutTheWorkThatItsTaskNeedsFailsTheWorkspace(t *testing.T) {
 	t.Parallel()
 	origin, h := newOrigin(t), newHost(t)
-	second := agent(t, origin, "rev-parse", "main") // which the branch other lacks
+	second := agent(t, origin, "rev-parse", "main") // the branch other does not have it
 	gone := strings.Repeat("a", 40)
 	for _, c := range []struct{ base, needs, says string }{
 		{"main", second, ""}, {"main", agent(t, origin, "rev-parse", "other"), ""},
@@ -155,7 +155,7 @@ func TestAStaleMirrorIsNeverTakenForTheBase(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	check(t, os.Rename(origin+".away", origin))
-	prepare(t, h, o) // the next attempt begins again
+	prepare(t, h, o) // the next attempt starts again
 }
 
 func TestASetupThatFailsOrHangsFailsTheWorkspaceAndLeavesIt(t *testing.T) {
@@ -183,7 +183,7 @@ func TestASetupThatFailsOrHangsFailsTheWorkspaceAndLeavesIt(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(r.Path, "a")); err != nil {
 			t.Errorf("the folder is gone: %v", err)
 		}
-		o.Source.Setup = "test ! -e was-here" // the next attempt begins from nothing
+		o.Source.Setup = "test ! -e was-here" // the next attempt starts with an empty folder
 		o.Source.SetupTimeout = time.Minute
 		prepare(t, h, o)
 	}
@@ -310,7 +310,7 @@ func TestNothingInASharedRepositoryIsExecutedForItsNeighbours(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Fatal("a program that an agent named was executed")
 	}
-	// It would have been by git itself.
+	// Git itself would have executed it.
 	_, _ = tryAgent(second.Path, "status")
 	if _, err := os.Stat(mark); err != nil {
 		t.Fatalf("the trap does not work: %v", err)

@@ -33,7 +33,7 @@ func TestAMirrorGoesWhenNoWorkspaceNeedsIt(t *testing.T) {
 		t.Errorf("%d mirrors would go, want that of the removed clone: the branches of worktrees stay", n)
 	}
 	check(t, os.MkdirAll(h.keep(gone.ID, ""), 0o700))
-	check(t, os.WriteFile(h.recordPath(gone.ID), []byte("broken"), 0o600)) // else there would be nobody
+	check(t, os.WriteFile(h.recordPath(gone.ID), []byte("broken"), 0o600)) // only this unreadable record may need the mirror
 	_, err := h.PruneMirrors(t.Context(), later, false)
 	if _, stays := os.Stat(h.mirror(unused)); err == nil && stays != nil {
 		t.Error("a mirror went though not every record could be read")
@@ -55,7 +55,7 @@ func TestASetupThatWasLeftOutIsRunBeforeTheFirstAgentAndTouchesNothingElse(t *te
 	h, o := newHost(t), orderOf(newOrigin(t), svc.IsolationClone)
 	o.Source.Setup, o.NoSetup = "echo x >> setups; exit 4", true
 	r := prepare(t, h, o)
-	prepare(t, h, o) // asked again
+	prepare(t, h, o) // a second call returns the same
 	if _, err := os.Stat(filepath.Join(r.Path, "setups")); err == nil || !r.SetupDue {
 		t.Fatalf("setup was run, or is not due: %+v", r)
 	}

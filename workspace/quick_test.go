@@ -12,7 +12,7 @@ import (
 	"svc/git"
 )
 
-// counting is a git that notes which of its commands are called.
+// counting makes h use a git program that records its commands. calls returns those since its last call.
 func counting(t *testing.T, h *Host) (calls func() string) {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -49,7 +49,7 @@ func TestAFewPlainChangesNeedOneProcess(t *testing.T) {
 				do   func()
 				want string
 			}{
-				{func() { write(t, at("a"), "1") }, "status ls-files ls-files cat-file"}, // the first time, rules are asked for as well
+				{func() { write(t, at("a"), "1") }, "status ls-files ls-files cat-file"}, // the first checkpoint lists the ignored files as well
 				{func() { write(t, at("a"), "2") }, "status"},
 				{func() { write(t, at("dir/deep/a"), "1") }, "status cat-file"}, // these folders are in a pack
 				{func() { write(t, at("dir/deep/b"), "new") }, "status"},
@@ -108,7 +108,8 @@ func TestAChangeThatIsTakenBackIsNotKept(t *testing.T) {
 	same(t, "the checkpoint", rebuilt(t, h, r, c), files(t, r.Path))
 }
 
-// What git converts, refuses or does in a better way is left to git: then the index has the checkpoint's tree.
+// TestWhatIsNotPlainIsStoredByGit checks that files that git converts or refuses, and large changes, are stored by
+// git: the index then has the checkpoint's tree.
 func TestWhatIsNotPlainIsStoredByGit(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", quickFile+1)

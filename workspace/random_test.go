@@ -12,12 +12,12 @@ import (
 	"svc/git"
 )
 
-// names are what agents call things: folders that are files elsewhere, and every character that some tool trips over.
+// names are file names that agents may use: folders that are files elsewhere, and characters that break some tools.
 var names = []string{
 	"a", "dir", "dir/b", "dir/deep/c", "link", "new\nline", "spa ce", "\"quoted\"", "ünï", "-dash", "a/below", "git~1", "back\\slash", "tab\tname", "\xff\xfe", "nested/file",
 }
 
-// act lets an agent do one thing in its working copy.
+// act makes one change in an agent's working copy.
 func act(t *rapid.T, dir string) string {
 	name := rapid.SampledFrom(names).Draw(t, "name")
 	path := filepath.Join(dir, name)
@@ -73,7 +73,7 @@ func act(t *rapid.T, dir string) string {
 	case "nest":
 		_ = os.RemoveAll(filepath.Join(dir, "nested"))
 		return try("clone", "-q", ".", "nested")
-	default: // a folder without anything in it, which git does not know
+	default: // an empty folder, which git does not store
 		return fmt.Sprintf("mkdir %q: %v", name, os.MkdirAll(path, 0o755))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// refused expects that a workspace is not removed, for these reasons, and is still there.
+// refused checks that a workspace is not removed, for these reasons, and still exists.
 func refused(t *testing.T, h Host, r Record, p Parting, want ...svc.UnsafeReason) {
 	t.Helper()
 	before := everything(t, r.Path)
@@ -27,7 +27,7 @@ func refused(t *testing.T, h Host, r Record, p Parting, want ...svc.UnsafeReason
 	}
 }
 
-// nothingLeft expects that a removed workspace has left nothing but its mirror.
+// nothingLeft checks that a removed workspace has left only its mirror.
 func nothingLeft(t *testing.T, h Host, r Record) {
 	t.Helper()
 	for _, path := range []string{r.Path, h.removing(r.ID), h.keep(r.ID, "")} {
@@ -65,7 +65,7 @@ func TestAWorkspaceIsRemovedOnlyWhenNothingIsLost(t *testing.T) {
 			write(t, filepath.Join(r.Path, "work"), "and more, after it was relayed")
 			refused(t, h, r, Parting{}, svc.UnsafeRelay)
 			check(t, h.Acknowledge(t.Context(), r.ID, 2))
-			check(t, h.Lost(t.Context(), r.ID, 3)) // it never had that one
+			check(t, h.Lost(t.Context(), r.ID, 3)) // the orchestrator never had that checkpoint
 			check(t, h.Lost(t.Context(), r.ID, 2))
 			refused(t, h, r, Parting{}, svc.UnsafeRelay)
 			check(t, h.Acknowledge(t.Context(), r.ID, 2))
