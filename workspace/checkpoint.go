@@ -50,7 +50,7 @@ func (h Host) Checkpoint(ctx context.Context, id string) (c Checkpoint, made boo
 	if !r.Ready() {
 		return Checkpoint{}, false, fmt.Errorf("checkpoint workspace %s: %w", id, ErrNotReady)
 	}
-	made, err = h.checkpoint(ctx, &r, l.cut)
+	made, err = h.checkpoint(ctx, &r, l.interrupted)
 	return r.Newest, made, err
 }
 
@@ -64,7 +64,7 @@ func (h Host) open(ctx context.Context, id string) (*lock, Record, error) {
 		return nil, Record{}, err
 	}
 	r, err := h.Record(id)
-	if err == nil && l.cut {
+	if err == nil && l.interrupted {
 		err = h.recover(id)
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool,
 	if err := checkFolder(r.Path); err != nil {
 		return false, err
 	}
-	defer h.answerPipes(ctx, *r)()
+	defer h.unblockPipes(ctx, *r)()
 	private, objects := h.private(h.Git, r.ID).Gather()
 	defer func() { err = errors.Join(err, objects.Close()) }()
 	tree := h.tree(private, *r)

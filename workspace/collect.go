@@ -24,7 +24,7 @@ const rawAttributes = "* -text !eol -ident !working-tree-encoding !filter\n"
 func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, whole bool) (Checkpoint, error) {
 	changes, err := tree.Status(ctx)
 	if err != nil && ctx.Err() == nil {
-		changes, err = h.lookAnew(ctx, tree, r, err)
+		changes, err = h.statusWithNewIndex(ctx, tree, r, err)
 	}
 	if err != nil {
 		return Checkpoint{}, err
@@ -71,10 +71,10 @@ func (h Host) changesIndex(r *Record) error {
 	return h.write(*r)
 }
 
-// lookAnew repeats the status with an index that is made from the newest checkpoint, because the existing index may
-// have caused the error: a power cut may have left it incomplete. The existing index is replaced only by a complete
-// one.
-func (h Host) lookAnew(ctx context.Context, tree git.Tree, r *Record, failed error) (git.Changes, error) {
+// statusWithNewIndex repeats the status with an index that is made from the newest checkpoint, because the existing
+// index may have caused the error: a power cut may have left it incomplete. The existing index is replaced only by a
+// complete one.
+func (h Host) statusWithNewIndex(ctx context.Context, tree git.Tree, r *Record, failed error) (git.Changes, error) {
 	anew := tree
 	anew.Index += ".anew"
 	defer os.Remove(anew.Index)
@@ -103,13 +103,13 @@ func (h Host) update(ctx context.Context, tree git.Tree, remove, put []string) (
 	}
 	attributes := filepath.Join(tree.Dir, "info", "attributes")
 	if err := os.MkdirAll(filepath.Dir(attributes), 0o700); err != nil {
-		return "", fmt.Errorf("store files as they are: %w", err)
+		return "", fmt.Errorf("store files without conversion: %w", err)
 	}
 	if err := os.WriteFile(attributes, []byte(rawAttributes), 0o600); err != nil {
-		return "", fmt.Errorf("store files as they are: %w", err)
+		return "", fmt.Errorf("store files without conversion: %w", err)
 	}
 	defer os.Remove(attributes)
-	readable, unreadable := sift(tree.Root, put)
+	readable, unreadable := splitReadable(tree.Root, put)
 	warnings, err = tree.Update(ctx, remove, readable)
 	if len(unreadable) > 0 {
 		warnings = joinLines([]string{warnings, fmt.Sprintf("%d files cannot be read, among them %q", len(unreadable), unreadable[0])})
@@ -117,8 +117,8 @@ func (h Host) update(ctx context.Context, tree git.Tree, remove, put []string) (
 	return warnings, err
 }
 
-// sift separates the files that can be read, or no longer exist, from those that cannot be read.
-func sift(dir string, names []string) (readable, unreadable []string) {
+// splitReadable separates the files that can be read, or no longer exist, from those that cannot be read.
+func splitReadable(dir string, names []string) (readable, unreadable []string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, names

@@ -147,7 +147,7 @@ func plainFolders(root *os.Root, names ...string) error {
 			return fmt.Errorf("make worktree: %w", err)
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("make worktree: %s of the shared repository is no folder", name)
+			return fmt.Errorf("make worktree: %s of the shared repository is not a folder", name)
 		}
 	}
 	return nil

@@ -171,8 +171,8 @@ func (h Host) Records() ([]Record, error) {
 	return all, errors.Join(append(bad, err)...)
 }
 
-// take records a step before it is taken.
-func (h Host) take(r *Record, step Step) error {
+// startStep records a step. The caller executes it afterwards.
+func (h Host) startStep(r *Record, step Step) error {
 	r.Step = step
 	if err := h.write(*r); err != nil {
 		return err

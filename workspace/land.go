@@ -13,9 +13,9 @@ import (
 	"svc/rundir"
 )
 
-// deed is this host's durable record of a landing. It is stored beside the workspace's record; there is at most one
-// at a time.
-type deed struct {
+// landingRecord is this host's durable record of a landing. It is stored beside the workspace's record; there is at
+// most one at a time.
+type landingRecord struct {
 	Order svc.LandOrder `json:"order"`
 	// Commit is the commit of the checkpoint that is landed; empty: the checkpoint was not inspected yet.
 	Commit string `json:"commit,omitempty"`
@@ -73,24 +73,24 @@ func (h Host) Land(ctx context.Context, id string, o svc.LandOrder) (out svc.Lan
 	}
 	l, r, err := h.open(ctx, id)
 	if errors.Is(err, ErrUnknown) {
-		return failed(o, svc.LandWorkspaceGone, "this host no longer has the workspace; whether it was landed cannot be told"), nil
+		return failed(o, svc.LandWorkspaceGone, "this host no longer has the workspace; it is unknown whether it was landed"), nil
 	}
 	if err != nil {
 		return out, err
 	}
 	defer func() { l.release(err) }()
 	h.Git = l.under(h.Git)
-	d, err := h.deed(id, o)
+	d, err := h.readLanding(id, o)
 	if err != nil || d.Outcome != nil {
 		return value(d.Outcome), err
 	}
 	if err := h.record(id, d, StepLand); err != nil {
 		return out, err
 	}
-	if out, err = h.land(ctx, &r, &d, l.cut); err != nil || out.State == svc.LandingOpen {
+	if out, err = h.land(ctx, &r, &d, l.interrupted); err != nil || out.State == svc.LandingOpen {
 		return out, err
 	}
-	if err := h.tidy(r, o); err != nil {
+	if err := h.releaseLocks(r, o); err != nil {
 		return svc.LandOutcome{}, err
 	}
 	d.Outcome = &out
@@ -122,15 +122,16 @@ func landed(o svc.LandOrder, commit string) svc.LandOutcome {
 // plain returns a text of git, or a path, as valid UTF-8 of limited length.
 func plain(text string) string { return svc.Cut(strings.ToValidUTF8(text, "\uFFFD"), 2000) }
 
-// deed reads the record of an order. If the record is of another order, only the fields that remain valid are kept.
-func (h Host) deed(id string, o svc.LandOrder) (deed, error) {
-	var d deed
+// readLanding reads the record of an order. If the record is of another order, only the fields that remain valid are
+// kept.
+func (h Host) readLanding(id string, o svc.LandOrder) (landingRecord, error) {
+	var d landingRecord
 	err := rundir.ReadRecord(h.keep(id, "landing"), &d)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return d, err
 	}
 	if d.Order.ID != o.ID {
-		next := deed{Order: o, Pushed: d.Pushed, Squashed: d.Squashed}
+		next := landingRecord{Order: o, Pushed: d.Pushed, Squashed: d.Squashed}
 		if d.Outcome == nil && d.Order.Checkpoint == o.Checkpoint && d.Order.How == o.How && d.Order.Into == o.Into {
 			next.Before = append(d.Before, d.Tries...)
 		}
@@ -139,7 +140,7 @@ func (h Host) deed(id string, o svc.LandOrder) (deed, error) {
 	return d, nil
 }
 
-func (h Host) record(id string, d deed, step Step) error {
+func (h Host) record(id string, d landingRecord, step Step) error {
 	if err := rundir.WriteRecord(h.keep(id, "landing"), d); err != nil {
 		return err
 	}
@@ -155,10 +156,10 @@ func (h Host) reached(step Step) {
 
 // land finds out whether an earlier try has moved the target, and makes the next try, until the target has the change
 // or refuses it.
-func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandOutcome, error) {
+func (h Host) land(ctx context.Context, r *Record, d *landingRecord, interrupted bool) (svc.LandOutcome, error) {
 	o := d.Order
 	if d.Commit == "" {
-		if out, err := h.takeCheckpoint(ctx, r, d, cut); err != nil || out.State != "" {
+		if out, err := h.takeCheckpoint(ctx, r, d, interrupted); err != nil || out.State != "" {
 			return out, err
 		}
 	}
@@ -176,7 +177,7 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 		default:
 			return out, nil
 		}
-		commit, err := taken(ctx, private, slices.Concat(d.Before, d.Tries), tip)
+		commit, err := landedCommit(ctx, private, slices.Concat(d.Before, d.Tries), tip)
 		if err != nil || commit != "" {
 			return landed(o, commit), err
 		}
@@ -184,7 +185,7 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 			return asRefusal(*d, *r, refused, tip), nil
 		}
 		if len(d.Tries) >= mostTries && tip != d.Tries[len(d.Tries)-1].Tip {
-			return failed(o, svc.LandTargetMoved, "%s was moved by others %d times while it was landed", o.Into, mostTries), nil
+			return failed(o, svc.LandTargetMoved, "others moved the branch %s %d times during the landing", o.Into, mostTries), nil
 		}
 		next, out, err := h.compose(ctx, private, *d, tip)
 		if err != nil || out.State != "" {
@@ -220,19 +221,19 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 }
 
 // takeCheckpoint makes a checkpoint of the current content and checks that it is the checkpoint that was ordered.
-func (h Host) takeCheckpoint(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandOutcome, error) {
+func (h Host) takeCheckpoint(ctx context.Context, r *Record, d *landingRecord, interrupted bool) (svc.LandOutcome, error) {
 	o := d.Order
 	if !r.Handed || r.Newest.Number == 0 {
 		return failed(o, svc.LandNoCheckpoint, "this host has no checkpoint of the workspace"), nil
 	}
 	if r.Ready() {
-		if _, err := h.checkpoint(ctx, r, cut); err != nil && !errors.Is(err, ErrMissing) {
+		if _, err := h.checkpoint(ctx, r, interrupted); err != nil && !errors.Is(err, ErrMissing) {
 			return svc.LandOutcome{}, err
 		}
 	}
 	switch {
 	case r.Newest.Number > o.Checkpoint:
-		return failed(o, svc.LandChangeMoved, "something was written since checkpoint %d; the newest is %d", o.Checkpoint, r.Newest.Number), nil
+		return failed(o, svc.LandChangeMoved, "the workspace has changed since checkpoint %d; the newest is %d", o.Checkpoint, r.Newest.Number), nil
 	case r.Newest.Number < o.Checkpoint:
 		return failed(o, svc.LandNoCheckpoint, "this host has no checkpoint %d; the newest is %d", o.Checkpoint, r.Newest.Number), nil
 	}
@@ -278,8 +279,8 @@ func asOutcome(o svc.LandOrder, err error) svc.LandOutcome {
 	return svc.LandOutcome{}
 }
 
-// taken returns the commit of the try that is in the history of the target; empty: none.
-func taken(ctx context.Context, private git.Repo, tries []try, tip string) (string, error) {
+// landedCommit returns the commit of the try that is in the history of the target; empty: none.
+func landedCommit(ctx context.Context, private git.Repo, tries []try, tip string) (string, error) {
 	if tip == "" {
 		return "", nil
 	}
@@ -296,7 +297,7 @@ var committer = git.Identity{Name: "svc", Email: "svc@localhost"}
 
 // compose makes the commit that is to be put on top of the target's tip. If the returned outcome has a state, there
 // is no commit.
-func (h Host) compose(ctx context.Context, private git.Repo, d deed, tip string) (next string, out svc.LandOutcome, err error) {
+func (h Host) compose(ctx context.Context, private git.Repo, d landingRecord, tip string) (next string, out svc.LandOutcome, err error) {
 	o := d.Order
 	if o.How == svc.LandPush {
 		return h.composePush(ctx, private, d, tip)
@@ -308,7 +309,7 @@ func (h Host) compose(ctx context.Context, private git.Repo, d deed, tip string)
 	case err != nil:
 		return "", out, err
 	case len(conflicts) > 0:
-		out = failed(o, svc.LandConflict, "%s has changed what the change changes: %s", o.Into, fileWords(len(conflicts)))
+		out = failed(o, svc.LandConflict, "the branch %s and the change conflict in %s", o.Into, fileWords(len(conflicts)))
 		for _, path := range conflicts[:min(len(conflicts), svc.MaxConflicts)] {
 			out.Conflicts = append(out.Conflicts, plain(path))
 		}
@@ -339,7 +340,7 @@ func fileWords(n int) string {
 // merge merges the checkpoint into the tip. If the tip contains a squash of an earlier checkpoint, only what was
 // written after that checkpoint is merged: both sides are made children of a commit with the earlier checkpoint's
 // tree, which git then uses as the common ancestor.
-func (h Host) merge(ctx context.Context, private git.Repo, d deed, tip string) (tree string, conflicts []string, err error) {
+func (h Host) merge(ctx context.Context, private git.Repo, d landingRecord, tip string) (tree string, conflicts []string, err error) {
 	if d.Squashed.Commit == "" {
 		return private.MergeTree(ctx, tip, d.Commit)
 	}
@@ -367,7 +368,7 @@ func (h Host) merge(ctx context.Context, private git.Repo, d deed, tip string) (
 // composePush returns the commit to push: the checkpoint itself or, if the checkpoint does not descend from the
 // commit that was pushed before, a commit with the checkpoint's tree and both as parents. So the branch only moves
 // forward.
-func (h Host) composePush(ctx context.Context, private git.Repo, d deed, tip string) (next string, out svc.LandOutcome, err error) {
+func (h Host) composePush(ctx context.Context, private git.Repo, d landingRecord, tip string) (next string, out svc.LandOutcome, err error) {
 	if tip == "" {
 		return d.Commit, out, nil
 	}
@@ -406,7 +407,7 @@ func (h Host) move(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 // tryMove checks with a dry run, before anything is sent for an order, whether the remote accepts a push from this
 // host. An error ends the landing as refused. After a first push it is not called again: a dry run would not show
 // whether that push may still be carried out.
-func (h Host) tryMove(ctx context.Context, private git.Repo, r Record, d deed, t try) error {
+func (h Host) tryMove(ctx context.Context, private git.Repo, r Record, d landingRecord, t try) error {
 	if r.Source.IsPath() || len(d.Before)+len(d.Tries) > 0 {
 		return nil
 	}
@@ -419,7 +420,7 @@ func (h Host) tryMove(ctx context.Context, private git.Repo, r Record, d deed, t
 
 // asRefusal returns the outcome for a target that did not move. If the remote has not answered a push, it may still
 // carry it out, even if it has refused another one. The outcome is then open.
-func asRefusal(d deed, r Record, err error, tip string) svc.LandOutcome {
+func asRefusal(d landingRecord, r Record, err error, tip string) svc.LandOutcome {
 	o := d.Order
 	var in *checkoutInUse
 	open := func(why string) svc.LandOutcome {
@@ -431,7 +432,7 @@ func asRefusal(d deed, r Record, err error, tip string) svc.LandOutcome {
 	case !r.Source.IsPath() && !errors.As(err, new(*git.Refused)):
 		return open("the repository did not answer the push")
 	case slices.ContainsFunc(slices.Concat(d.Before, d.Tries), func(t try) bool { return t.Silent && t.Tip == tip }):
-		return open("the repository did not answer a push, which it may still carry out; another one it has refused")
+		return open("the repository did not answer a push and may still carry it out; it refused another push")
 	}
 	return failed(o, svc.LandRefused, "%s", reason(err))
 }

@@ -29,7 +29,7 @@ func (h Host) swap(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 	if err != nil {
 		return err
 	}
-	if err := h.give(ctx, private, r, f, t.Commit); err != nil {
+	if err := h.copyObjects(ctx, private, r, f, t.Commit); err != nil {
 		return err
 	}
 	ref := "refs/heads/" + o.Into
@@ -42,7 +42,7 @@ func (h Host) swap(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 		err = &checkoutInUse{checkouts[0].Root, "and elsewhere"}
 	}
 	if err == nil && len(checkouts) == 1 {
-		err = h.bring(ctx, private, r.ID, s, checkouts[0], t)
+		err = h.updateCheckout(ctx, private, r.ID, s, checkouts[0], t)
 	}
 	if err != nil {
 		return errors.Join(err, s.Abandon())
@@ -52,8 +52,8 @@ func (h Host) swap(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 	return s.Commit(t.Tip, by, "svc: "+string(o.How)+" checkpoint")
 }
 
-// give copies a commit's objects into a repository that has the objects of the mirror's branches already.
-func (h Host) give(ctx context.Context, private git.Repo, r Record, f git.Foreign, commit string) error {
+// copyObjects copies a commit's objects into a repository that has the objects of the mirror's branches already.
+func (h Host) copyObjects(ctx context.Context, private git.Repo, r Record, f git.Foreign, commit string) error {
 	root, err := os.OpenRoot(f.Common)
 	if err != nil {
 		return err
@@ -73,8 +73,8 @@ func (h Host) give(ctx context.Context, private git.Repo, r Record, f git.Foreig
 	return private.Pack(ctx, []string{commit}, has, filepath.Join(f.Common, "objects"))
 }
 
-// tidy releases the locks that an interrupted landing has left in a repository of this host.
-func (h Host) tidy(r Record, o svc.LandOrder) error {
+// releaseLocks releases the locks that an interrupted landing has left in a repository of this host.
+func (h Host) releaseLocks(r Record, o svc.LandOrder) error {
 	if !r.Source.IsPath() {
 		return nil
 	}
@@ -85,9 +85,9 @@ func (h Host) tidy(r Record, o svc.LandOrder) error {
 	return f.Abandon(o.ID, "refs/heads/"+o.Into)
 }
 
-// bring updates a clean checkout from the branch's tip to the new commit. It replaces the index last: if the index
-// has the new tree, the update is complete.
-func (h Host) bring(ctx context.Context, private git.Repo, id string, s *git.Swap, c git.Checkout, t try) error {
+// updateCheckout updates a clean checkout from the branch's tip to the new commit. It replaces the index last: if the
+// index has the new tree, the update is complete.
+func (h Host) updateCheckout(ctx context.Context, private git.Repo, id string, s *git.Swap, c git.Checkout, t try) error {
 	if git.InOperation(c.Dir) {
 		return &checkoutInUse{c.Root, "where a merge or rebase is under way"}
 	}
@@ -99,21 +99,21 @@ func (h Host) bring(ctx context.Context, private git.Repo, id string, s *git.Swa
 	if err := copyForeign(c.Dir, "index", tree.Index); err != nil {
 		return err
 	}
-	done, err := h.fits(ctx, tree, c, t)
+	done, err := h.checkUpdatable(ctx, tree, c, t)
 	if err != nil || done {
 		return err
 	}
 	if err := tree.Checkout(ctx, t.Commit); err != nil {
-		return errors.Join(err, back(tree, t))
+		return errors.Join(err, resetCheckout(tree, t))
 	}
 	if err := s.PutIndex(c, tree.Index); err != nil {
-		return errors.Join(err, back(tree, t))
+		return errors.Join(err, resetCheckout(tree, t))
 	}
 	return nil
 }
 
-// back resets the files to the tip after an incomplete update. It ignores the end of the caller's context.
-func back(tree git.Tree, t try) error {
+// resetCheckout resets the files to the tip after an incomplete update. It ignores the end of the caller's context.
+func resetCheckout(tree git.Tree, t try) error {
 	ctx := context.Background()
 	if err := tree.Read(ctx, t.Commit); err != nil { // so that git removes the files that only the commit has
 		return err
@@ -121,9 +121,9 @@ func back(tree git.Tree, t try) error {
 	return tree.Checkout(ctx, t.Tip)
 }
 
-// fits checks that a checkout can be updated to a commit without loss: every file is as in the tip or, after an
-// interrupted landing, as in the commit. done reports that the checkout is at the commit already.
-func (h Host) fits(ctx context.Context, tree git.Tree, c git.Checkout, t try) (done bool, err error) {
+// checkUpdatable checks that a checkout can be updated to a commit without loss: every file is as in the tip or,
+// after an interrupted landing, as in the commit. done reports that the checkout is at the commit already.
+func (h Host) checkUpdatable(ctx context.Context, tree git.Tree, c git.Checkout, t try) (done bool, err error) {
 	busy := func(format string, args ...any) error { return &checkoutInUse{c.Root, fmt.Sprintf(format, args...)} }
 	index, err := tree.IndexTree(ctx)
 	if err != nil {
@@ -138,11 +138,11 @@ func (h Host) fits(ctx context.Context, tree git.Tree, c git.Checkout, t try) (d
 		return false, busy("which has staged changes")
 	}
 	if flagged, err := tree.Flagged(ctx); err != nil || flagged {
-		return false, errors.Join(err, busy("which has files that git was told not to look at"))
+		return false, errors.Join(err, busy("which has files with the flag assume-unchanged or skip-worktree"))
 	}
 	changes, err := tree.Status(ctx)
 	if err != nil || changes.Warnings != "" {
-		return false, busy("which cannot be looked at: %s", plain(changes.Warnings+text(err)))
+		return false, busy("which git cannot read completely: %s", plain(changes.Warnings+text(err)))
 	}
 	changed := append(changes.Changed, changes.Removed...)
 	if index == after {
@@ -168,7 +168,7 @@ func (h Host) fits(ctx context.Context, tree git.Tree, c git.Checkout, t try) (d
 			return false, busy("where %s was changed and not committed", plain(path))
 		}
 	}
-	if path, err := h.unlike(ctx, tree, t.Commit, append(changed, added...)); err != nil || path != "" {
+	if path, err := h.firstDifferent(ctx, tree, t.Commit, append(changed, added...)); err != nil || path != "" {
 		return false, errors.Join(err, busy("where %s was changed and not committed", plain(path)))
 	}
 	return false, nil
@@ -188,8 +188,8 @@ func first(paths []string) string {
 	return paths[0]
 }
 
-// unlike returns one of the paths whose file in the folder differs from the commit; empty: none.
-func (h Host) unlike(ctx context.Context, tree git.Tree, commit string, paths []string) (string, error) {
+// firstDifferent returns one of the paths whose file in the folder differs from the commit; empty: none.
+func (h Host) firstDifferent(ctx context.Context, tree git.Tree, commit string, paths []string) (string, error) {
 	if len(paths) == 0 {
 		return "", nil
 	}

@@ -168,7 +168,7 @@ func TestALandingThatCannotBeMadeChangesNothingAndSaysWhy(t *testing.T) {
 		reason  svc.LandReason
 		says    string
 	}{
-		"conflict":      {func(l *landing, _ *svc.LandOrder) { l.others("dir/b", "by others\n") }, svc.LandConflict, "the change changes: 1 file"},
+		"conflict":      {func(l *landing, _ *svc.LandOrder) { l.others("dir/b", "by others\n") }, svc.LandConflict, "conflict in 1 file"},
 		"written since": {func(l *landing, _ *svc.LandOrder) { write(l.t, filepath.Join(l.r.Path, "later"), "x") }, svc.LandChangeMoved, "the newest is 2"},
 		"no branch":     {func(_ *landing, o *svc.LandOrder) { o.Into = "none" }, svc.LandTargetMissing, `"none"`},
 		"protected": {func(l *landing, _ *svc.LandOrder) {

@@ -17,8 +17,8 @@ import (
 // inherit the lock's file. If the holder is killed, the lock is released when those have ended too.
 type lock struct {
 	file *os.File
-	// cut is true if the previous holder, or one of its git processes, was killed before it had finished.
-	cut bool
+	// interrupted is true if the previous holder, or one of its git processes, was killed before it had finished.
+	interrupted bool
 }
 
 // lockRetry is the pause between two attempts to acquire a lock.
@@ -50,7 +50,7 @@ func hold(ctx context.Context, path string) (*lock, error) {
 	l := &lock{file: f}
 	// The file has one byte while the lock is held.
 	if info, err := f.Stat(); err == nil {
-		l.cut = info.Size() > 0
+		l.interrupted = info.Size() > 0
 	}
 	if _, err := f.WriteAt([]byte{'x'}, 0); err != nil {
 		return nil, errors.Join(fmt.Errorf("acquire lock: %w", err), f.Close())

@@ -107,7 +107,7 @@ func (b noBranch) Error() string { return fmt.Sprintf("the repository has no bra
 // openMirror makes the mirror if it is missing, and removes what a killed git has left in it.
 func (h Host) openMirror(ctx context.Context, l *lock, repo string, format git.Format) (git.Repo, error) {
 	mirror := git.Repo{Program: l.under(h.Git), Dir: h.mirror(repo)}
-	if _, err := os.Stat(mirror.Dir); err == nil && !l.cut {
+	if _, err := os.Stat(mirror.Dir); err == nil && !l.interrupted {
 		return mirror, nil
 	}
 	if err := mirror.Recover(); err != nil {

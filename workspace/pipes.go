@@ -13,17 +13,17 @@ import (
 const (
 	// stalledAfter is how long git may work on a folder before the folder is searched for pipes that may block it.
 	stalledAfter = 2 * time.Second
-	answerEvery  = 20 * time.Millisecond
-	lookAgain    = 5 * time.Second
+	unblockEvery = 20 * time.Millisecond
+	searchEvery  = 5 * time.Second
 )
 
 // readByGit are the names of files that git reads in any folder of a working tree.
 var readByGit = []string{".gitignore", ".gitattributes", ".gitmodules"}
 
-// answerPipes prevents that git waits for ever for a pipe without a writer that the agent has put in the place of a
+// unblockPipes prevents that git waits for ever for a pipe without a writer that the agent has put in the place of a
 // file that git reads. It opens such a pipe for writing and closes it at once, so that git reads an empty file. Other
 // pipes of the agent are not opened.
-func (h Host) answerPipes(ctx context.Context, r Record) (stop func()) {
+func (h Host) unblockPipes(ctx context.Context, r Record) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -38,7 +38,7 @@ func (h Host) answerPipes(ctx context.Context, r Record) (stop func()) {
 				return
 			case <-wait.C:
 			}
-			if looked.IsZero() || time.Since(looked) > lookAgain {
+			if looked.IsZero() || time.Since(looked) > searchEvery {
 				pipes = h.pipes(ctx, r)
 				looked = time.Now()
 			}
@@ -48,7 +48,7 @@ func (h Host) answerPipes(ctx context.Context, r Record) (stop func()) {
 					_ = syscall.Close(fd)
 				}
 			}
-			wait.Reset(answerEvery)
+			wait.Reset(unblockEvery)
 		}
 	}()
 	return func() { cancel(); <-done }

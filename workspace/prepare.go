@@ -48,7 +48,7 @@ func (h Host) Prepare(ctx context.Context, o Order) (r Record, err error) {
 	}
 	defer func() { l.release(err) }()
 	h.Git = l.under(h.Git)
-	if l.cut {
+	if l.interrupted {
 		if err := h.recover(o.ID); err != nil {
 			return Record{}, err
 		}
@@ -89,7 +89,7 @@ func (h Host) begin(ctx context.Context, o Order) (Record, error) {
 	switch {
 	case errors.Is(err, ErrUnknown):
 		if _, err := os.Lstat(fresh.Path); !errors.Is(err, fs.ErrNotExist) {
-			return Record{}, fmt.Errorf("prepare workspace: %s exists and is not ours", fresh.Path)
+			return Record{}, fmt.Errorf("prepare workspace: %s exists and was not made by svc", fresh.Path)
 		}
 		return fresh, nil
 	case err != nil:
@@ -139,7 +139,7 @@ func (h Host) steps(ctx context.Context, o Order, r *Record) error {
 	}{
 		{StepFetch, h.stepFetch}, {StepCheckout, h.stepCheckout}, {StepInclude, h.stepInclude}, {StepSetup, h.stepSetup},
 	} {
-		if err := h.take(r, step.name); err != nil {
+		if err := h.startStep(r, step.name); err != nil {
 			return err
 		}
 		if o.Tell != nil {
@@ -150,7 +150,7 @@ func (h Host) steps(ctx context.Context, o Order, r *Record) error {
 		}
 	}
 	r.Handed = true
-	return h.take(r, StepDone)
+	return h.startStep(r, StepDone)
 }
 
 func (h Host) stepFetch(ctx context.Context, o Order, r *Record) error {
@@ -272,7 +272,7 @@ func checkFolder(path string) error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return fmt.Errorf("%s: %w", filepath.Base(path), ErrMissing)
 	case err != nil:
-		return fmt.Errorf("look at workspace: %w", err)
+		return fmt.Errorf("inspect workspace: %w", err)
 	}
 	return nil
 }

@@ -247,7 +247,7 @@ func TestAFolderThatNoRecordSpeaksOfIsNotTouched(t *testing.T) {
 	t.Parallel()
 	h, o := newHost(t), orderOf(newOrigin(t), svc.IsolationClone)
 	write(t, filepath.Join(h.Path(o.ID), "precious"), "x")
-	if _, err := h.Prepare(t.Context(), o); err == nil || !strings.Contains(err.Error(), "not ours") {
+	if _, err := h.Prepare(t.Context(), o); err == nil || !strings.Contains(err.Error(), "not made by svc") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(h.Path(o.ID), "precious")); err != nil {

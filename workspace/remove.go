@@ -41,7 +41,7 @@ func (h Host) Remove(ctx context.Context, id string, p Parting) (err error) {
 		if reasons := facts.Unsafe(); len(reasons) > 0 {
 			return &NotSafe{reasons}
 		}
-		if err := h.take(&r, StepRemove); err != nil {
+		if err := h.startStep(&r, StepRemove); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (h Host) Remove(ctx context.Context, id string, p Parting) (err error) {
 		if err := h.moveAside(ctx, r); err != nil {
 			return err
 		}
-		if err := h.take(&r, StepDelete); err != nil {
+		if err := h.startStep(&r, StepDelete); err != nil {
 			return err
 		}
 	}
@@ -112,9 +112,9 @@ func (h Host) moveAside(ctx context.Context, r Record) error {
 		return nil
 	}
 	if back := os.Rename(aside, r.Path); back != nil {
-		return fmt.Errorf("put workspace back: %w", back)
+		return fmt.Errorf("move workspace back: %w", back)
 	}
-	if back := h.take(&r, StepDone); back != nil {
+	if back := h.startStep(&r, StepDone); back != nil {
 		return back
 	}
 	if err != nil {
