@@ -29,7 +29,7 @@ func (r Repo) Unbundle(ctx context.Context, file string) ([]Ref, error) {
 	for line := range strings.Lines(string(got.out)) {
 		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if !ok || !IsOID(oid) {
-			return nil, fmt.Errorf("git bundle: unexpected answer %q", line)
+			return nil, fmt.Errorf("git bundle: unexpected output %q", line)
 		}
 		refs = append(refs, Ref{name, oid})
 	}
@@ -69,7 +69,7 @@ func parseNumstat(entries []string) (Stat, error) {
 	for len(entries) > 0 {
 		fields := strings.SplitN(entries[0], "\t", 3)
 		if len(fields) != 3 {
-			return Stat{}, fmt.Errorf("git diff-tree: unexpected answer %q", entries[0])
+			return Stat{}, fmt.Errorf("git diff-tree: unexpected output %q", entries[0])
 		}
 		entries = entries[1:]
 		if fields[2] == "" && len(entries) >= 2 {

@@ -45,7 +45,7 @@ func (r Repo) PutBlob(format Format, content []byte) (string, error) {
 func (r Repo) EditTree(ctx context.Context, tree string, edits []Edit) (string, error) {
 	for _, e := range edits {
 		if !pathOfTree(e.Path) {
-			return "", fmt.Errorf("edit tree: %.100q is no path of a tree", e.Path)
+			return "", fmt.Errorf("edit tree: %.100q is not a valid path in a tree", e.Path)
 		}
 	}
 	e := treeEditor{r, FormatOf(tree), map[string][]byte{}}
@@ -143,7 +143,7 @@ func (e treeEditor) put(entries []treeEntry) (string, error) {
 	for _, entry := range entries {
 		oid, err := hex.DecodeString(entry.oid)
 		if err != nil || len(oid) != e.size() {
-			return "", fmt.Errorf("%.100q is no object's name", entry.oid)
+			return "", fmt.Errorf("%.100q is not an object's name", entry.oid)
 		}
 		content.WriteString(entry.mode + " " + entry.name + "\x00")
 		content.Write(oid)
@@ -277,11 +277,11 @@ func (r Repo) catTrees(ctx context.Context, tree string, folders []string, each 
 		head, rest, _ := bytes.Cut(out, []byte("\n")) // "<oid> <kind> <size>", then the content and a line end
 		fields := strings.Fields(string(head))
 		if len(fields) != 3 {
-			return fmt.Errorf("git cat-file: unexpected answer %.100q", head)
+			return fmt.Errorf("git cat-file: unexpected output %.100q", head)
 		}
 		size, err := strconv.Atoi(fields[2])
 		if err != nil || size < 0 || size >= len(rest) {
-			return fmt.Errorf("git cat-file: unexpected answer %.100q", head)
+			return fmt.Errorf("git cat-file: unexpected output %.100q", head)
 		}
 		if fields[1] == "tree" {
 			if err := each(rest[:size]); err != nil {
@@ -300,7 +300,7 @@ const maxLoose = 64 << 20
 // is no such file.
 func (r Repo) loose(oid, kind string) ([]byte, error) {
 	if !IsOID(oid) {
-		return nil, fmt.Errorf("%.100q is no object's name", oid)
+		return nil, fmt.Errorf("%.100q is not an object's name", oid)
 	}
 	f, err := os.Open(filepath.Join(r.Objects(), oid[:2], oid[2:]))
 	if err != nil {
@@ -317,7 +317,7 @@ func (r Repo) loose(oid, kind string) ([]byte, error) {
 	}
 	head, content, ok := bytes.Cut(raw, []byte{0})
 	if !ok || string(head) != fmt.Sprintf("%s %d", kind, len(content)) {
-		return nil, fmt.Errorf("object %s is no whole %s", oid, kind)
+		return nil, fmt.Errorf("object %s is not a complete %s", oid, kind)
 	}
 	return content, nil
 }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// passed are the names of the variables of this process that git, and the programs with which it reaches a remote,
-// inherit.
-var passed = []string{
+// inheritedEnv are the names of the variables of this process that git, and the programs with which it reaches a
+// remote, inherit.
+var inheritedEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
 	"SSH_AUTH_SOCK", "KRB5CCNAME", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
@@ -16,8 +16,8 @@ var passed = []string{
 // defaultSSH is the ssh command for remotes, unless the host's user has configured another one.
 const defaultSSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"
 
-// fixed are the variables that are the same for every call.
-var fixed = []string{
+// fixedEnv are the variables that are the same for every call.
+var fixedEnv = []string{
 	"LC_ALL=C",
 	"GIT_ATTR_NOSYSTEM=1",
 	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never",
@@ -27,15 +27,15 @@ var fixed = []string{
 	"GIT_DEFAULT_REF_FORMAT=files", // SetRef and ReadHead support no other
 }
 
-// noFiles prevents that git reads the configuration of the host's user and system.
-var noFiles = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null"}
+// noUserConfig prevents that git reads the configuration of the host's user and system.
+var noUserConfig = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null"}
 
 // setting is one entry of a git configuration.
 type setting struct{ key, value string }
 
-// own are the settings that override every config file. Most repeat git's default, so that a repository's file cannot
-// change it.
-var own = []setting{
+// ownSettings are the settings that override every config file. Most repeat git's default, so that a repository's
+// file cannot change it.
+var ownSettings = []setting{
 	// Git starts no other program, such as a hook.
 	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.alternateRefsCommand", ""}, {"core.gitProxy", ""},
 	{"credential.helper", ""}, {"gpg.program", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"push.gpgSign", "false"},
@@ -60,18 +60,18 @@ var own = []setting{
 
 // baseEnv returns the environment of every call.
 func baseEnv() []string {
-	env := make([]string, 0, len(passed)+len(fixed))
-	for _, name := range passed {
+	env := make([]string, 0, len(inheritedEnv)+len(fixedEnv))
+	for _, name := range inheritedEnv {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
 	}
-	return append(env, fixed...)
+	return append(env, fixedEnv...)
 }
 
 // settings returns the own settings and those of one call as environment variables, which override every config file.
 func settings(more []setting) []string {
-	all := append(append([]setting(nil), own...), more...)
+	all := append(append([]setting(nil), ownSettings...), more...)
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}
 	for i, s := range all {
 		n := strconv.Itoa(i)

@@ -31,7 +31,7 @@ var (
 	// ErrMoved means that a ref does not name the expected commit.
 	ErrMoved = errors.New("the branch has moved")
 	// ErrLocked means that another git process holds the lock, or was killed while it held it.
-	ErrLocked = errors.New("another git is at work there, or was killed")
+	ErrLocked = errors.New("another git process holds the lock, or was killed while it held it")
 )
 
 // FindForeign returns the repository at a path: a folder that was made by git init, clone or worktree add, or a bare
@@ -49,7 +49,7 @@ func FindForeign(path string) (Foreign, error) {
 	}
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Stat(filepath.Join(path, name)); err != nil {
-			return Foreign{}, fmt.Errorf("find repository: %s is none", path)
+			return Foreign{}, fmt.Errorf("find repository: %s is not a git repository", path)
 		}
 	}
 	return Foreign{Dir: path, Common: path}, nil
@@ -60,7 +60,7 @@ func linked(root string) (Foreign, error) {
 	text, err := readText(root, ".git")
 	dir, ok := strings.CutPrefix(text, "gitdir: ")
 	if err != nil || !ok {
-		return Foreign{}, fmt.Errorf("find repository: the .git file of %s cannot be followed", root)
+		return Foreign{}, fmt.Errorf("find repository: the .git file of %s cannot be read or names no repository", root)
 	}
 	dir = joinFrom(root, dir)
 	common, err := readText(dir, "commondir")

@@ -74,8 +74,8 @@ func newAgentRepo(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// watching makes a private repository for an agent's folder, with an index of the commit that HEAD names now.
-func watching(t *testing.T, dir string) Tree {
+// privateTree makes a private repository for an agent's folder, with an index of the commit that HEAD names now.
+func privateTree(t *testing.T, dir string) Tree {
 	t.Helper()
 	repo := must[Repo](t)(Program{}.Init(t.Context(), filepath.Join(t.TempDir(), "git"), SHA1))
 	head := must[Head](t)(ReadHead(filepath.Join(dir, ".git"), filepath.Join(dir, ".git")))
@@ -120,7 +120,7 @@ func TestStatusTellsEveryKindOfChange(t *testing.T) {
 	dir := newAgentRepo(t, map[string]string{
 		"keep": "1", "edit": "1", "mode": "1", "gone": "1", "kind": "1", "dir/in": "1", "file": "1", "repo": "1", ".gitignore": "*.log\n",
 	})
-	tree := watching(t, dir)
+	tree := privateTree(t, dir)
 	if got := must[Changes](t)(tree.Status(t.Context())); !got.Empty() || got.Warnings != "" {
 		t.Fatalf("changes before any: %+v", got)
 	}
@@ -186,7 +186,7 @@ func deepFolder(t *testing.T, dir string) {
 func TestWhatCannotBeReadIsAWarningAndNeverClean(t *testing.T) {
 	t.Parallel()
 	dir := newAgentRepo(t, map[string]string{"a": "1"})
-	tree := watching(t, dir)
+	tree := privateTree(t, dir)
 	deepFolder(t, dir)
 	if got := must[Changes](t)(tree.Status(t.Context())); !got.Empty() || got.Warnings == "" {
 		t.Fatalf("got %+v, want a warning", got)
@@ -196,7 +196,7 @@ func TestWhatCannotBeReadIsAWarningAndNeverClean(t *testing.T) {
 func TestACommitSurvivesTheRepositoryItWasImportedFrom(t *testing.T) {
 	t.Parallel()
 	dir := newAgentRepo(t, map[string]string{"a": "1"})
-	tree := watching(t, dir)
+	tree := privateTree(t, dir)
 	check(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	write(t, filepath.Join(dir, "b"), "2")
 	changes := must[Changes](t)(tree.Status(t.Context()))

@@ -81,7 +81,7 @@ func TestNothingThatARepositoryNamesIsExecuted(t *testing.T) {
 	agent(t, dir, "clone", "-q", dir, "nested")
 	agent(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", dir, "sub")
 	agent(t, dir, "commit", "-q", "-m", "with a submodule")
-	tree := watching(t, dir)
+	tree := privateTree(t, dir)
 
 	marks := plant(t, dir)
 	nestedMarks := plant(t, filepath.Join(dir, "nested"))

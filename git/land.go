@@ -29,7 +29,7 @@ func (r Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, 
 	}
 	entries := split(got.out)
 	if len(entries) == 0 || !IsOID(entries[0]) {
-		return "", nil, fmt.Errorf("git merge-tree: unexpected answer %.200q", got.out)
+		return "", nil, fmt.Errorf("git merge-tree: unexpected output %.200q", got.out)
 	}
 	if err == nil {
 		return entries[0], nil, nil

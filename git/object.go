@@ -31,7 +31,7 @@ func (r Repo) NewCommit(tree string, parents []string, by Identity, message stri
 func (r Repo) NewCommitOf(tree string, parents []string, author, committer Identity, message string) (string, error) {
 	for _, oid := range append([]string{tree}, parents...) {
 		if !IsOID(oid) || len(oid) != len(tree) {
-			return "", fmt.Errorf("make commit: %.100q is no object's name", oid)
+			return "", fmt.Errorf("make commit: %.100q is not an object's name", oid)
 		}
 	}
 	if strings.Contains(message, "\x00") {
@@ -54,19 +54,19 @@ func (r Repo) NewCommitOf(tree string, parents []string, author, committer Ident
 	}
 	text.WriteString("\n" + message)
 	if !utf8.ValidString(text.String()) {
-		return "", errors.New("make commit: the message or a name is no UTF-8")
+		return "", errors.New("make commit: the message or a name is not valid UTF-8")
 	}
 	return r.putObject(FormatOf(tree), "commit", text.String())
 }
 
-// ends removes the characters that would end a name in a commit.
-var ends = strings.NewReplacer("\x00", "", "\n", "", "<", "", ">", "")
+// nameEnds removes the characters that would end a name in a commit.
+var nameEnds = strings.NewReplacer("\x00", "", "\n", "", "<", "", ">", "")
 
 // plainName returns a name in the form that git writes into a commit: without characters that would end it, and
 // without punctuation around it.
 func plainName(name string) string {
 	around := func(c rune) bool { return c <= ' ' || strings.ContainsRune(`.,:;<>"\'`, c) }
-	return ends.Replace(strings.TrimFunc(name, around))
+	return nameEnds.Replace(strings.TrimFunc(name, around))
 }
 
 // compressors are reused, because a new one allocates more than most objects have. The level is the one that git uses

@@ -59,7 +59,7 @@ type Program struct {
 type call struct {
 	args  []string
 	env   []string  // added to baseEnv
-	conf  []setting // added to own; these override own
+	conf  []setting // added to ownSettings; these override them
 	dir   string    // working directory; empty: "/"
 	stdin io.Reader
 	out   io.Writer // receives the output; nil: it is returned
@@ -68,8 +68,8 @@ type call struct {
 	// foreign: git may read whole files that others wrote. It may allocate at most Program.Memory; beyond that the
 	// error is ErrTooLarge.
 	foreign bool
-	// theirs: git reads the configuration files of the host's user and system, and none of our settings apply.
-	theirs bool
+	// userConfig: git reads the configuration files of the host's user and system, and none of our settings apply.
+	userConfig bool
 }
 
 // answer is the result of a successful call.
@@ -98,8 +98,8 @@ func (p Program) exec(ctx context.Context, c call) (answer, error) {
 	said := &tail{max: maxSaid}
 	cmd := exec.CommandContext(ctx, p.bin(), c.args...)
 	cmd.Env = append(baseEnv(), c.env...)
-	if !c.theirs {
-		cmd.Env = append(append(cmd.Env, noFiles...), settings(c.conf)...)
+	if !c.userConfig {
+		cmd.Env = append(append(cmd.Env, noUserConfig...), settings(c.conf)...)
 	}
 	cmd.Dir = c.dir
 	if cmd.Dir == "" {

@@ -91,25 +91,25 @@ func (r Repo) Fetch(ctx context.Context, url string, refspecs []string, show io.
 	return nil
 }
 
-// reachable are the prefixes of those keys in the configuration of the host's user that determine how a remote is
-// reached.
-var reachable = []string{"credential.", "http.", "https.", "url.", "ssh."}
+// remotePrefixes are the prefixes of those keys in the configuration of the host's user that determine how a remote
+// is reached.
+var remotePrefixes = []string{"credential.", "http.", "https.", "url.", "ssh."}
 
 // reach prepares a call that connects to a remote. It uses the ssh command, credential helpers, proxies and URL
 // rewrites of the host's user, and none of that user's other settings.
 func (p Program) reach(ctx context.Context) (call, error) {
 	got, err := p.exec(ctx, call{
-		args: []string{"config", "--list", "--null", "--includes"}, env: []string{"GIT_DIR=/nonexistent"}, theirs: true,
+		args: []string{"config", "--list", "--null", "--includes"}, env: []string{"GIT_DIR=/nonexistent"}, userConfig: true,
 	})
 	if err != nil {
-		return call{}, fmt.Errorf("read how this host's user reaches remotes: %w", err)
+		return call{}, fmt.Errorf("read the git configuration of this host's user: %w", err)
 	}
 	var c call
 	for _, s := range parseConfig(string(got.out)) {
 		if s.key == "core.sshcommand" {
 			c.env = append(c.env, "GIT_SSH_COMMAND="+s.value)
 		}
-		if slices.ContainsFunc(reachable, func(prefix string) bool { return strings.HasPrefix(s.key, prefix) }) {
+		if slices.ContainsFunc(remotePrefixes, func(prefix string) bool { return strings.HasPrefix(s.key, prefix) }) {
 			c.conf = append(c.conf, s)
 		}
 	}

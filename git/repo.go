@@ -62,10 +62,10 @@ func (r Repo) Objects() string { return filepath.Join(r.Dir, "objects") }
 func (r Repo) Alternate(objects string) error {
 	info := filepath.Join(r.Objects(), "info")
 	if err := os.MkdirAll(info, 0o700); err != nil {
-		return fmt.Errorf("name an alternate: %w", err)
+		return fmt.Errorf("set alternate: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(quotePath(objects)+"\n"), 0o600); err != nil {
-		return fmt.Errorf("name an alternate: %w", err)
+		return fmt.Errorf("set alternate: %w", err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (r Repo) Recover() error {
 		{r.Objects(), true, isUnfinished},
 	} {
 		if err := removeLeft(place.dir, place.below, place.left); err != nil {
-			return fmt.Errorf("remove what a killed git has left: %w", err)
+			return fmt.Errorf("remove the files of a killed git: %w", err)
 		}
 	}
 	return nil

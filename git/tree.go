@@ -86,7 +86,7 @@ func parseStatus(listing string) (Changes, error) {
 		}
 		fields := strings.SplitN(entry, " ", 9)
 		if len(fields) != 9 || fields[0] != "1" || len(fields[1]) != 2 {
-			return Changes{}, fmt.Errorf("git status: unexpected answer %q", entry)
+			return Changes{}, fmt.Errorf("git status: unexpected output %q", entry)
 		}
 		mode, path := fields[5], fields[8]
 		switch worktree := fields[1][1]; {

@@ -41,7 +41,7 @@ func (p Program) Version(ctx context.Context) (Version, error) {
 func parseVersion(said string) (Version, error) {
 	words := strings.Fields(said)
 	if len(words) < 3 || words[0] != "git" || words[1] != "version" {
-		return Version{}, fmt.Errorf("git version: unexpected answer %q", said)
+		return Version{}, fmt.Errorf("git version: unexpected output %q", said)
 	}
 	major, rest, _ := strings.Cut(words[2], ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -51,7 +51,7 @@ func parseVersion(said string) (Version, error) {
 		v.Minor, err = strconv.Atoi(minor)
 	}
 	if err != nil {
-		return Version{}, fmt.Errorf("git version: unexpected answer %q", said)
+		return Version{}, fmt.Errorf("git version: unexpected output %q", said)
 	}
 	return v, nil
 }
