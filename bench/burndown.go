@@ -90,7 +90,7 @@ func burnInTurns(r *report, sides ...burner) (medians []float64, err error) {
 			}
 			rate := burnRuns / b.took.Seconds()
 			rates[i] = append(rates[i], rate)
-			r.note("%s: %s/s with %s ms CPU each, and %s of the database server's", s.name, figure(rate),
+			r.note("%s: %s/s with %s ms CPU each, and %s ms CPU of the database server", s.name, figure(rate),
 				figure(ms(cpuTime()-own)/burnRuns), figure(ms(b.server)/burnRuns))
 		}
 	}

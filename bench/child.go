@@ -104,7 +104,7 @@ func startChild(ctx context.Context, role string) (*child, error) {
 // order sends an order and waits for the answer.
 func (c *child) order(order, answer any) error {
 	if err := c.enc.Encode(order); err != nil {
-		return fmt.Errorf("order a child: %w", err)
+		return fmt.Errorf("send an order to a child: %w", err)
 	}
 	if err := c.dec.Decode(answer); err != nil {
 		return fmt.Errorf("read a child's answer: %w", err)

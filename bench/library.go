@@ -36,7 +36,7 @@ type library struct {
 // fill writes size items and size runs, in units of a hundred.
 func (l *library) fill(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same data every time
-	if err := l.write(ctx, 1, func(tx *store.Tx, _ int) error { return l.frame(ctx, tx) }); err != nil {
+	if err := l.write(ctx, 1, func(tx *store.Tx, _ int) error { return l.writeParents(ctx, tx) }); err != nil {
 		return err
 	}
 	if err := l.write(ctx, l.size, func(tx *store.Tx, i int) error { return l.item(ctx, tx, i, random) }); err != nil {
@@ -63,8 +63,8 @@ func (l *library) write(ctx context.Context, n int, one func(*store.Tx, int) err
 	return nil
 }
 
-// frame writes the projects, the hosts and the items that are parents of others.
-func (l *library) frame(ctx context.Context, tx *store.Tx) error {
+// writeParents writes the projects, the hosts and the items that are parents of others.
+func (l *library) writeParents(ctx context.Context, tx *store.Tx) error {
 	for i := range 11 {
 		id := svc.NewID()
 		p := svc.Project{ID: id, Name: "Project " + id[len(id)-6:], Slug: id, Status: svc.ProjectActive, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}

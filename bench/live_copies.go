@@ -25,7 +25,7 @@ func copies(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.end(context.WithoutCancel(ctx))) }()
-	if err := s.startCopies(ctx); err != nil {
+	if err := s.startChangers(ctx); err != nil {
 		return err
 	}
 	ids, err := s.start(ctx, []string{"live-echo"})
@@ -55,12 +55,12 @@ func copies(ctx context.Context, r *report) (err error) {
 	r.info("checkpoints relayed meanwhile", "%d", kept)
 	r.info("echo beside 20 runs without checkpoints, p50 and p99", "%s and %s ms", figure(ms(median(without))), figure(ms(percentile(without, 0.99))))
 	r.info("echo beside 20 runs with checkpoints each 10 s, p50 and p99", "%s and %s ms", figure(ms(median(with))), figure(ms(percentile(with, 0.99))))
-	r.atMost("echo p99 with checkpoints against without", ms(percentile(with, 0.99))/ms(percentile(without, 0.99)), 2, "×")
+	r.atMost("echo p99 with checkpoints, relative to without", ms(percentile(with, 0.99))/ms(percentile(without, 0.99)), 2, "×")
 	return nil
 }
 
-// startCopies starts the runs that change files, each in a working copy of its own.
-func (s *liveSite) startCopies(ctx context.Context) error {
+// startChangers starts the runs that change files, each in a working copy of its own.
+func (s *liveSite) startChangers(ctx context.Context) error {
 	repo, err := gitBench{dir: s.dir}.origin(ctx, "repo", cloneFiles)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *liveSite) echoBeside(ctx context.Context, id string, checkpoints time.D
 			return nil, err
 		}
 	}
-	keys, err := s.keysAgain(ctx, id)
+	keys, err := s.reattach(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func (s *liveSite) echoBeside(ctx context.Context, id string, checkpoints time.D
 	return took, nil
 }
 
-// keysAgain attaches to a run as soon as its worker is connected again.
-func (s *liveSite) keysAgain(ctx context.Context, id string) (*socketKeys, error) {
+// reattach attaches to a run as soon as its worker is connected again.
+func (s *liveSite) reattach(ctx context.Context, id string) (*socketKeys, error) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		keys, err := openSocketKeys(ctx, s.url, userToken, id)
 		if err == nil || time.Now().After(deadline) {

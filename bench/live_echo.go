@@ -79,14 +79,14 @@ func echo(ctx context.Context, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	r.info("what the other run wrote", "%s MB/s", figure(float64(wrote.Size())/1e6/loudFor.Seconds()))
+	r.info("output of the other run", "%s MB/s", figure(float64(wrote.Size())/1e6/loudFor.Seconds()))
 	r.info("echo of a bare tmux attach, p50", "%s ms", figure(ms(median(bareAll))))
 	r.info("echo through browser socket and uplink, p50", "%s ms", figure(ms(median(quiet))))
 	r.info("the same, p99 of all keys, quiet", "%s ms", figure(ms(percentile(quiet, 0.99))))
 	r.info("the same, p99 of all keys, beside 10 MB/s", "%s ms", figure(ms(percentile(flood, 0.99))))
-	r.info("what 10 MB/s do to the p99 of the bare one", "%s×", figure(median(bareMoved)))
-	r.atMost("echo p50 against the bare one", ms(median(quiet))/ms(median(bareAll)), 4, "×")
-	r.atMost("echo p99 beside 10 MB/s against quiet", ms(percentile(flood, 0.99))/ms(percentile(quiet, 0.99)), 3, "×")
+	r.info("p99 of the bare tmux attach beside 10 MB/s, relative to quiet", "%s×", figure(median(bareMoved)))
+	r.atMost("echo p50, relative to the bare tmux attach", ms(median(quiet))/ms(median(bareAll)), 4, "×")
+	r.atMost("echo p99 beside 10 MB/s, relative to quiet", ms(percentile(flood, 0.99))/ms(percentile(quiet, 0.99)), 3, "×")
 	return nil
 }
 

@@ -35,7 +35,7 @@ func screens(ctx context.Context, r *report) (err error) {
 	if _, err := s.start(ctx, programs...); err != nil {
 		return err
 	}
-	r.note("%d runs are there", screenRuns)
+	r.note("%d runs are running", screenRuns)
 	for _, c := range []struct {
 		name  string
 		loud  bool
@@ -61,7 +61,7 @@ func screens(ctx context.Context, r *report) (err error) {
 		byHint, byFork := median(hint)-median(none), median(fork)-median(none)
 		r.info("screens by forking for all, "+c.name, "%s CPU-s/min", figure(60*byFork))
 		r.info("screens by the hint, "+c.name, "%s CPU-s/min", figure(60*byHint))
-		r.atMost("share of forking for all, "+c.name, byHint/byFork, c.limit, "×")
+		r.atMost("screens by the hint, relative to forking for all, "+c.name, byHint/byFork, c.limit, "×")
 	}
 	return nil
 }

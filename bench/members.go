@@ -117,7 +117,7 @@ func memberDispatch(ctx context.Context, r *report, one, three *memberSite) erro
 		}
 	}
 	r.info("request to run_dispatch, p50, one orchestrator", "%s ms", figure(ms(median(alone))))
-	r.atMost("the same with creator, leader and worker's on three, p50", ms(median(across))/ms(median(alone)), 2.5, "×")
+	r.atMost("the same with client, leader and worker at three orchestrators, p50, relative to one", ms(median(across))/ms(median(alone)), 2.5, "×")
 	return nil
 }
 
@@ -151,8 +151,8 @@ func memberEcho(ctx context.Context, r *report, _, three *memberSite) error {
 			}
 		}
 	}
-	r.info("echo by the leader, p50", "%s ms", figure(ms(median(near))))
-	r.atMost("echo by a follower against the leader's, p50", ms(median(far))/ms(median(near)), 1.5, "×")
+	r.info("echo through the leader, p50", "%s ms", figure(ms(median(near))))
+	r.atMost("echo through a follower, p50, relative to the leader", ms(median(far))/ms(median(near)), 1.5, "×")
 	_, err = three.at(0).StopRun(ctx, run.ID)
 	return err
 }
@@ -204,10 +204,10 @@ func memberEvent(ctx context.Context, r *report, _, three *memberSite) error {
 		if err != nil {
 			return err
 		}
-		r.info("event of "+at.writer+" to its own reader, p50 and p99", "%s and %s ms", figure(ms(median(near))), figure(ms(percentile(near, 0.99))))
-		r.info("the same to a reader of another, p50 and p99", "%s and %s ms", figure(ms(median(far))), figure(ms(percentile(far, 0.99))))
-		r.atMost("the other's to its own, p50", ms(median(far))/ms(median(near)), 2, "×")
-		r.atMost("the other's to its own, p99", ms(percentile(far, 0.99))/ms(percentile(near, 0.99)), 1.5, "×")
+		r.info("event written at "+at.writer+" until a reader there has it, p50 and p99", "%s and %s ms", figure(ms(median(near))), figure(ms(percentile(near, 0.99))))
+		r.info("the same until a reader at another orchestrator has it, p50 and p99", "%s and %s ms", figure(ms(median(far))), figure(ms(percentile(far, 0.99))))
+		r.atMost("event written at "+at.writer+", p50, other reader relative to reader there", ms(median(far))/ms(median(near)), 2, "×")
+		r.atMost("event written at "+at.writer+", p99, other reader relative to reader there", ms(percentile(far, 0.99))/ms(percentile(near, 0.99)), 1.5, "×")
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func memberAdmission(ctx context.Context, r *report, one, three *memberSite) err
 		return err
 	}
 	r.info("admissions/s at one orchestrator", "%s", figure(alone))
-	r.info("admissions spread over three against one, all on one machine", "%s×", figure(spread/alone))
+	r.info("admissions spread over three orchestrators, relative to one, all on one machine", "%s×", figure(spread/alone))
 
 	var pids []int
 	for _, s := range []*memberSite{one, three} {
@@ -321,7 +321,7 @@ func memberAdmission(ctx context.Context, r *report, one, three *memberSite) err
 		return err
 	}
 	r.info(fmt.Sprintf("admissions/s at one orchestrator with %s cores", figure(memberCores)), "%s", figure(alone))
-	r.atLeast("admissions spread over three such against one", spread/alone, 2, "×")
+	r.atLeast("admissions spread over three such orchestrators, relative to one", spread/alone, 2, "×")
 	return nil
 }
 
@@ -380,7 +380,7 @@ func memberDelay(ctx context.Context, r *report, t *holder) error {
 			}
 		}
 	}
-	r.info("admissions/s at three through a proxy", "%s", figure(median(near)))
+	r.info("admissions/s at three orchestrators with a proxy before PostgreSQL", "%s", figure(median(near)))
 	r.atLeast(fmt.Sprintf("the same with %s more for each trip to PostgreSQL", memberTripDelay), median(far)/median(near), 0.4, "×")
 	return nil
 }

@@ -29,7 +29,7 @@ func recording(ctx context.Context, r *report) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.end(context.WithoutCancel(ctx))) }()
 	off := filepath.Join(s.dir, "w", recordingOff)
-	timed, plain := &loudRun{site: s, loud: filepath.Join(s.dir, "timed")}, &loudRun{site: s, loud: filepath.Join(s.dir, "plain")}
+	timed, plain := &writingRun{site: s, loud: filepath.Join(s.dir, "timed")}, &writingRun{site: s, loud: filepath.Join(s.dir, "plain")}
 	if err := timed.start(ctx); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func recording(ctx context.Context, r *report) (err error) {
 	}
 	var ratios []float64
 	for turn := range recordingTurns {
-		pair := []*loudRun{timed, plain}
+		pair := []*writingRun{timed, plain}
 		if turn%2 == 1 {
 			slices.Reverse(pair)
 		}
@@ -63,15 +63,15 @@ func recording(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// loudRun is a run that writes while a file exists.
-type loudRun struct {
+// writingRun is a run that writes while a file exists.
+type writingRun struct {
 	site  *liveSite
 	loud  string // the file; the run writes while it exists
 	id    string
 	costs []float64 // ms of CPU per MB, by turn
 }
 
-func (l *loudRun) start(ctx context.Context) error {
+func (l *writingRun) start(ctx context.Context) error {
 	ids, err := l.site.start(ctx, []string{"live-flood", l.loud})
 	if err == nil {
 		l.id = ids[0]
@@ -80,14 +80,14 @@ func (l *loudRun) start(ctx context.Context) error {
 	return err
 }
 
-func (l *loudRun) last() float64 { return l.costs[len(l.costs)-1] }
+func (l *writingRun) last() float64 { return l.costs[len(l.costs)-1] }
 
-func (l *loudRun) file(suffix string) string {
+func (l *writingRun) file(suffix string) string {
 	return filepath.Join(l.site.dir, "w", "runs", l.id+suffix)
 }
 
 // times returns the size of the relayed times of the log.
-func (l *loudRun) times() int64 {
+func (l *writingRun) times() int64 {
 	info, err := os.Stat(filepath.Join(l.site.dir, "relay", l.id, "1.times"))
 	if err != nil {
 		return 0
@@ -96,7 +96,7 @@ func (l *loudRun) times() int64 {
 }
 
 // turn makes the run write for a while, waits until all is relayed, and stores the cost.
-func (l *loudRun) turn(ctx context.Context) error {
+func (l *writingRun) turn(ctx context.Context) error {
 	before, size, err := l.used()
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *loudRun) turn(ctx context.Context) error {
 }
 
 // relayed waits until the orchestrator has the whole log and the log no longer grows.
-func (l *loudRun) relayed(ctx context.Context) error {
+func (l *writingRun) relayed(ctx context.Context) error {
 	for deadline, last := time.Now().Add(time.Minute), int64(-1); ; {
 		if err := rest(ctx, 500*time.Millisecond); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (l *loudRun) relayed(ctx context.Context) error {
 }
 
 // used returns the processor time of the writer, the worker and this process, and the length of the log.
-func (l *loudRun) used() (time.Duration, int64, error) {
+func (l *writingRun) used() (time.Duration, int64, error) {
 	var worker liveUsage
 	if err := l.site.worker.order(liveOrder{}, &worker); err != nil {
 		return 0, 0, err
@@ -190,7 +190,7 @@ func sinkUsage(log string) (sum time.Duration, err error) {
 		}
 		return sum, nil
 	}
-	return 0, fmt.Errorf("nobody writes %s", log)
+	return 0, fmt.Errorf("no process writes %s", log)
 }
 
 // mustSelf returns the path of this program.

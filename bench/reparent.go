@@ -26,7 +26,7 @@ func reparent(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	trunk, places, err := g.plant(ctx)
+	trunk, places, err := g.makeSubtree(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func reparent(ctx context.Context, r *report) (err error) {
 		updates = append(updates, time.Since(began))
 	}
 	r.info("move of a subtree of 10,000 items", "%s ms", figure(ms(median(moves))))
-	r.info("to a plain UPDATE of as many rows", "%s×", figure(ms(median(moves))/ms(median(updates))))
+	r.info("the same, relative to a plain UPDATE of as many rows", "%s×", figure(ms(median(moves))/ms(median(updates))))
 	return nil
 }
 
-// plant makes a subtree with ten children at each branch, and two parents between which it can be moved.
-func (g *rig) plant(ctx context.Context) (trunk svc.WorkItem, places [2]string, err error) {
+// makeSubtree makes a subtree with ten children at each branch, and two parents between which it can be moved.
+func (g *rig) makeSubtree(ctx context.Context) (trunk svc.WorkItem, places [2]string, err error) {
 	task, err := g.task(ctx)
 	if err != nil {
 		return trunk, places, err

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// clearly is the factor beyond its limit from which on a figure fails the run. Below it the figure is shown as near,
-// because the next run may differ.
-const clearly = 1.10
+// missedFactor is the factor beyond its limit from which on a figure fails the run. Below it the figure is shown as
+// near, because the next run may differ.
+const missedFactor = 1.10
 
 // report collects the rows of the table.
 type report struct {
@@ -69,7 +69,7 @@ func verdict(used float64) string {
 	switch {
 	case used <= 1:
 		return "ok"
-	case used <= clearly:
+	case used <= missedFactor:
 		return "near"
 	default:
 		return "MISSED"

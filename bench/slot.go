@@ -38,10 +38,10 @@ func slot(ctx context.Context, r *report) (err error) {
 		}
 	}
 	short, long := sites[0].took, sites[1].took
-	r.info(fmt.Sprintf("a slot that frees is filled, p50 and p99, with up to %d and with %d that wait", slotTurns, slotWaiting), "%s and %s, %s and %s ms",
+	r.info(fmt.Sprintf("time to fill a free slot, p50 and p99, with up to %d and with %d waiting runs", slotTurns, slotWaiting), "%s and %s, %s and %s ms",
 		figure(ms(percentile(short, 0.5))), figure(ms(percentile(short, 0.99))), figure(ms(percentile(long, 0.5))), figure(ms(percentile(long, 0.99))))
-	r.atMost(fmt.Sprintf("a slot that frees is filled, p50, %d to at most %d that wait", slotWaiting, slotTurns), float64(percentile(long, 0.5))/float64(percentile(short, 0.5)), 2, "×")
-	r.atMost(fmt.Sprintf("a slot that frees is filled, p99, %d runs wait", slotWaiting), ms(percentile(long, 0.99)), 50, " ms")
+	r.atMost(fmt.Sprintf("time to fill a free slot, p50, with %d waiting runs, relative to at most %d", slotWaiting, slotTurns), float64(percentile(long, 0.5))/float64(percentile(short, 0.5)), 2, "×")
+	r.atMost(fmt.Sprintf("time to fill a free slot, p99, with %d waiting runs", slotWaiting), ms(percentile(long, 0.99)), 50, " ms")
 	return nil
 }
 

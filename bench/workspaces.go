@@ -42,7 +42,7 @@ func workspaces(ctx context.Context, r *report) (err error) {
 	}
 	r.atMost("checkpoint of 5,000 files to git status", ms(checkpoint.time)/ms(status.time), 2, "×")
 	r.info("checkpoint of 5,000 files", "%s ms", figure(ms(checkpoint.time)))
-	r.info("its processor time to that of git status", "%s×", figure(ms(checkpoint.cpu)/ms(status.cpu)))
+	r.info("processor time of that checkpoint, relative to git status", "%s×", figure(ms(checkpoint.cpu)/ms(status.cpu)))
 
 	if origin, err = g.origin(ctx, "large", largeFiles); err != nil {
 		return err
@@ -135,11 +135,11 @@ func (g gitBench) clones(ctx context.Context, r *report, origin string) error {
 	return nil
 }
 
-// taken is the duration and processor time of something: the medians of several turns.
-type taken struct{ time, cpu time.Duration }
+// turnCost is the duration and processor time of something: the medians of several turns.
+type turnCost struct{ time, cpu time.Duration }
 
-// takes measures one turn, including the processes that it starts.
-func takes(do func() error) (t taken, err error) {
+// measure measures one turn, including the processes that it starts.
+func measure(do func() error) (t turnCost, err error) {
 	before, err := ownUsage()
 	if err != nil {
 		return t, err
@@ -154,46 +154,47 @@ func takes(do func() error) (t taken, err error) {
 	return t, err
 }
 
-func medianTaken(turns []taken) taken {
+func medianCost(turns []turnCost) turnCost {
 	var times, cpus []time.Duration
 	for _, t := range turns {
 		times, cpus = append(times, t.time), append(cpus, t.cpu)
 	}
-	return taken{median(times), median(cpus)}
+	return turnCost{median(times), median(cpus)}
 }
 
 // checkpoints changes one file at a time and compares a checkpoint with a git status after it.
-func (g gitBench) checkpoints(ctx context.Context, origin string) (status, checkpoint taken, err error) {
+func (g gitBench) checkpoints(ctx context.Context, origin string) (status, checkpoint turnCost, err error) {
 	record, err := g.prepare(ctx, origin)
 	if err != nil {
-		return taken{}, taken{}, err
+		return turnCost{}, turnCost{}, err
 	}
-	// Git reads files again whose time is not before that of its index, in seconds. The first checkpoint comes later than that.
+	// As long as a file and the index have a time in the same second, git reads the file again. The first checkpoint of a
+	// run is made later than that.
 	if err := rest(ctx, 2*time.Second); err != nil {
-		return taken{}, taken{}, err
+		return turnCost{}, turnCost{}, err
 	}
-	var ours, plain []taken
+	var ours, plain []turnCost
 	for i := range checkpointTurns + 1 {
 		if err := os.WriteFile(filepath.Join(record.Path, "d0007", "f07.go"), fmt.Appendf(nil, "change %d\n", i), 0o644); err != nil {
-			return taken{}, taken{}, err
+			return turnCost{}, turnCost{}, err
 		}
-		seen, err := takes(func() error { return g.git(ctx, record.Path, "status", "--porcelain") })
+		seen, err := measure(func() error { return g.git(ctx, record.Path, "status", "--porcelain") })
 		if err != nil {
-			return taken{}, taken{}, err
+			return turnCost{}, turnCost{}, err
 		}
-		kept, err := takes(func() error {
+		kept, err := measure(func() error {
 			_, made, err := g.host.Checkpoint(ctx, record.ID)
 			if err == nil && !made {
-				err = errors.New("an equal tree was seen")
+				err = errors.New("the checkpoint has found no change")
 			}
 			return err
 		})
 		if err != nil {
-			return taken{}, taken{}, err
+			return turnCost{}, turnCost{}, err
 		}
-		if i > 0 { // the first one has each of them write its index anew
+		if i > 0 { // in the first turn, each of the two writes its index again
 			plain, ours = append(plain, seen), append(ours, kept)
 		}
 	}
-	return medianTaken(plain), medianTaken(ours), nil
+	return medianCost(plain), medianCost(ours), nil
 }
