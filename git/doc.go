@@ -19,13 +19,13 @@
 // Some settings of the host's user (ssh command, credential helpers, proxies, URL rewrites) apply to calls that connect to
 // a remote. They are copied by name, and apply to no other call.
 //
-// # Knowing and not knowing
+// # Incomplete results
 //
 // The text of an error contains git's own message. A call that succeeded with a warning may not have read everything:
 // [Tree.Status] and [Tree.Update] return such warnings, and a caller that must be sure treats them as "unknown", never as
 // "clean".
 //
-// # Ends
+// # Time limits
 //
 // Each call has a time limit and runs in a session of its own: it has no terminal at which git could ask for a password.
 // When its time limit is exceeded, or its context ends, the whole process group is killed.

@@ -27,7 +27,7 @@ var fixedEnv = []string{
 	"GIT_DEFAULT_REF_FORMAT=files", // SetRef and ReadHead support no other
 }
 
-// noUserConfig prevents that git reads the configuration of the host's user and system.
+// noUserConfig prevents git from reading the configuration of the host's user and system.
 var noUserConfig = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null"}
 
 // setting is one entry of a git configuration.
@@ -40,7 +40,7 @@ var ownSettings = []setting{
 	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.alternateRefsCommand", ""}, {"core.gitProxy", ""},
 	{"credential.helper", ""}, {"gpg.program", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"push.gpgSign", "false"},
 	{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"}, {"fetch.recurseSubmodules", "no"},
-	// Transports that start another program, such as ext::, are forbidden.
+	// All other transports are forbidden, such as ext::, which can start any program.
 	{"protocol.allow", "never"}, {"protocol.file.allow", "always"}, {"protocol.git.allow", "always"}, {"protocol.ssh.allow", "always"},
 	{"protocol.http.allow", "always"}, {"protocol.https.allow", "always"},
 	// Files in the user's home with rules for ignored files and conversions are not read.

@@ -15,7 +15,7 @@
 //	    index                    the private index, of the folder's files; most of it is in git/sharedindex.*
 //	    out/<n>.bundle, .patch   the newest checkpoint, for the orchestrator
 //
-// # Intent before the deed
+// # Each step is recorded first
 //
 // Each step is recorded before it is executed. Until the record has the step "done", no agent has worked in the folder: a
 // preparation that was interrupted is started again from nothing. After that, svc only reads the folder, until a removal

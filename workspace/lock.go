@@ -17,7 +17,8 @@ import (
 // inherit the lock's file. If the holder is killed, the lock is released when those have ended too.
 type lock struct {
 	file *os.File
-	// interrupted is true if the previous holder, or one of its git processes, was killed before it had finished.
+	// interrupted is true if the previous holder, or one of its git processes, was killed or failed before it had
+	// finished.
 	interrupted bool
 }
 

@@ -20,7 +20,7 @@ const (
 // readByGit are the names of files that git reads in any folder of a working tree.
 var readByGit = []string{".gitignore", ".gitattributes", ".gitmodules"}
 
-// unblockPipes prevents that git waits for ever for a pipe without a writer that the agent has put in the place of a
+// unblockPipes prevents git from waiting forever for a pipe without a writer that the agent has put in the place of a
 // file that git reads. It opens such a pipe for writing and closes it at once, so that git reads an empty file. Other
 // pipes of the agent are not opened.
 func (h Host) unblockPipes(ctx context.Context, r Record) (stop func()) {
