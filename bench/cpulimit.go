@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,7 +52,7 @@ func limitOne(cores float64, pid int) (lift func() error, err error) {
 	quota := strconv.FormatInt((time.Duration(cores * float64(limitPeriod))).Microseconds(), 10)
 	for _, group := range cgroups {
 		dir := filepath.Join(group.root, fmt.Sprintf("svc-bench-%d", pid))
-		if made := os.Mkdir(dir, 0o755); made != nil {
+		if made := os.Mkdir(dir, 0o755); made != nil && !errors.Is(made, fs.ErrExist) { // a killed run has left it
 			err = errors.Join(err, made)
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 
 const (
 	memberTurns   = 3
-	memberAdmits  = 600 // runs per turn
+	memberAdmits  = 1500 // runs per turn
 	memberCallers = 32
 	memberEvents  = 150
 	memberKeys    = 60
@@ -314,7 +314,8 @@ func memberAdmission(ctx context.Context, r *report, one, three *memberSite) err
 	}
 	lift, err := limitCPU(memberCores, pids...)
 	if err != nil {
-		return err
+		r.info("admissions spread over three against one, with limited processors", "not measured: %v", err)
+		return nil
 	}
 	alone, spread, err = admissions(ctx, r, one, three)
 	if err = errors.Join(err, lift()); err != nil {

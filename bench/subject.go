@@ -45,8 +45,11 @@ func subject(ctx context.Context, r *report) (err error) {
 		for i, g := range rigs {
 			began := time.Now()
 			n, page, err := g.eventsOf(ctx, runID)
-			if err != nil || n != subjectJournals[i].own {
-				return fmt.Errorf("%d events of the run were found: %w", n, err)
+			if err != nil {
+				return err
+			}
+			if n != subjectJournals[i].own {
+				return fmt.Errorf("found %d events of the run, want %d", n, subjectJournals[i].own)
 			}
 			took[i] = append(took[i], time.Since(began)/time.Duration(n))
 			first[i] = append(first[i], page)

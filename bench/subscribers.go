@@ -94,8 +94,11 @@ func openReader(ctx context.Context, url string) (*reader, error) {
 	}
 	r := &reader{conn: conn, in: bufio.NewReaderSize(conn, 4<<10)}
 	status, err := r.in.ReadString('\n')
-	if err != nil || !strings.Contains(status, " 200 ") {
-		return nil, fmt.Errorf("open a stream: %q %w", status, err)
+	if err == nil && !strings.Contains(status, " 200 ") {
+		err = fmt.Errorf("status line %q", status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a stream: %w", err)
 	}
 	for { // until the end of the HTTP header
 		line, err := r.in.ReadString('\n')

@@ -66,8 +66,11 @@ func (w *fakeWorker) register(ctx context.Context) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %d: %.200s %w", res.StatusCode, answer, err)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d: %.200s", res.StatusCode, answer)
 	}
 	var registered wire.Registered
 	if err := json.Unmarshal(answer, &registered); err != nil {

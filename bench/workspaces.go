@@ -110,8 +110,11 @@ func (g gitBench) clones(ctx context.Context, r *report, origin string) error {
 		return err
 	}
 	mirrors, err := filepath.Glob(filepath.Join(g.host.Dir, "mirrors", "small-*[0-9a-f]"))
-	if err != nil || len(mirrors) != 1 {
-		return fmt.Errorf("mirrors %v: %w", mirrors, err)
+	if err != nil {
+		return err
+	}
+	if len(mirrors) != 1 {
+		return fmt.Errorf("found the mirrors %v, want one", mirrors)
 	}
 	var ours, plain []time.Duration
 	for i := range workspaceTurns {

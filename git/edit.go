@@ -72,6 +72,7 @@ func pathOfTree(name string) bool {
 	return !strings.Contains(name, "\x00")
 }
 
+// treeEditor edits a tree and those below it.
 type treeEditor struct {
 	r        Repo
 	format   Format
@@ -255,6 +256,9 @@ func depth(dir string) int {
 	return 1 + strings.Count(dir, "/")
 }
 
+// maxTrees limits the output of one catTrees. A name may turn out to be a large file's.
+const maxTrees = 64 << 20
+
 // catTrees calls each with the content of those of the folders that the tree has.
 func (r Repo) catTrees(ctx context.Context, tree string, folders []string, each func(content []byte) error) error {
 	names := make([]string, len(folders))
@@ -264,7 +268,7 @@ func (r Repo) catTrees(ctx context.Context, tree string, folders []string, each 
 			names[i] += dir
 		}
 	}
-	got, err := r.run(ctx, call{args: []string{"cat-file", "-z", "--batch"}, stdin: joined(names)})
+	got, err := r.run(ctx, call{args: []string{"cat-file", "-z", "--batch"}, stdin: joined(names), max: maxTrees})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -36,6 +37,14 @@ func (t Tree) run(ctx context.Context, c call) (answer, error) {
 		c.conf = append(c.conf, splitting...)
 	}
 	return t.Repo.run(ctx, c)
+}
+
+// Faithful reports whether the file system keeps modes and links, so that a file's mode is the one that git would
+// store. If it does not, git init has noted that in the repository's configuration.
+func (t Tree) Faithful() bool {
+	config, err := os.ReadFile(filepath.Join(t.Dir, "config"))
+	text := string(config)
+	return err == nil && strings.Contains(text, "filemode = true") && !strings.Contains(text, "symlinks = false")
 }
 
 // Changes are the differences between a folder and its index.

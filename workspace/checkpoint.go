@@ -75,7 +75,7 @@ func (h Host) open(ctx context.Context, id string) (*lock, Record, error) {
 }
 
 func (h Host) recover(id string) error {
-	for _, name := range []string{"index.lock", "index.anew.lock"} {
+	for _, name := range []string{"index.lock", "index.anew.lock", "git/info/attributes"} {
 		if err := os.Remove(h.keep(id, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("recover workspace: %w", err)
 		}

@@ -39,7 +39,7 @@ func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, whole bool)
 	}
 	if !whole && !rules && len(forget)+len(forced) == 0 {
 		id, err := h.quick(ctx, tree, r.Indexed, changes)
-		if !errors.Is(err, errNotQuick) {
+		if err == nil || ctx.Err() != nil {
 			return Checkpoint{Tree: id, Warnings: changes.Warnings}, err
 		}
 	}

@@ -128,7 +128,7 @@ func TestAKillAtEveryStepOfACheckpointLosesNothing(t *testing.T) {
 				// Files that a killed git leaves behind.
 				private := h.private(h.Git, r.ID)
 				left := []string{
-					h.keep(r.ID, "index.lock"), h.keep(r.ID, "index.anew.lock"), private.Dir + "/HEAD.lock", private.Dir + "/refs/heads/main.lock",
+					h.keep(r.ID, "index.lock"), h.keep(r.ID, "index.anew.lock"), private.Dir + "/info/attributes", private.Dir + "/HEAD.lock", private.Dir + "/refs/heads/main.lock",
 					private.Dir + "/objects/tmp_obj_x", private.Dir + "/sharedindex_x",
 				}
 				for _, name := range left {

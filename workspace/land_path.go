@@ -137,8 +137,11 @@ func (h Host) checkUpdatable(ctx context.Context, tree git.Tree, c git.Checkout,
 	if index != before && index != after {
 		return false, busy("which has staged changes")
 	}
-	if flagged, err := tree.Flagged(ctx); err != nil || flagged {
-		return false, errors.Join(err, busy("which has files with the flag assume-unchanged or skip-worktree"))
+	switch flagged, err := tree.Flagged(ctx); {
+	case err != nil:
+		return false, err
+	case flagged:
+		return false, busy("which has files with the flag assume-unchanged or skip-worktree")
 	}
 	changes, err := tree.Status(ctx)
 	if err != nil || changes.Warnings != "" {
@@ -155,8 +158,11 @@ func (h Host) checkUpdatable(ctx context.Context, tree git.Tree, c git.Checkout,
 	if err != nil {
 		return false, err
 	}
-	if filtered, err := tree.Filtered(ctx, touched.All); err != nil || len(filtered) > 0 {
-		return false, errors.Join(err, busy("where a program converts files such as %s, which svc does not run", plain(first(filtered))))
+	switch filtered, err := tree.Filtered(ctx, touched.All); {
+	case err != nil:
+		return false, err
+	case len(filtered) > 0:
+		return false, busy("where a program converts files such as %s, which svc does not run", plain(filtered[0]))
 	}
 	added, err1 := existing(c.Root, touched.Added)
 	kept, err2 := existing(c.Root, touched.Removed)
@@ -179,13 +185,6 @@ func text(err error) string {
 		return ""
 	}
 	return reason(err)
-}
-
-func first(paths []string) string {
-	if len(paths) == 0 {
-		return ""
-	}
-	return paths[0]
 }
 
 // firstDifferent returns one of the paths whose file in the folder differs from the commit; empty: none.
