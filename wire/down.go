@@ -139,7 +139,7 @@ type Goaway struct {
 	AfterMS int64  `json:"after_ms"`
 }
 
-// The type names of the frames to a worker.
+// Type and the methods like it return the type names of the frames to a worker.
 func (HeartbeatAck) Type() string { return "heartbeat_ack" }
 func (RunDispatch) Type() string  { return "run_dispatch" }
 func (Error) Type() string        { return "error" }

@@ -155,7 +155,7 @@ type Goodbye struct {
 	Reason string `json:"reason,omitempty"` // for people; absent: not reported
 }
 
-// The type names of the frames to the orchestrator.
+// Type and the methods like it return the type names of the frames to the orchestrator.
 func (Heartbeat) Type() string      { return "heartbeat" }
 func (RunDispatchAck) Type() string { return "run_dispatch_ack" }
 func (Snapshot) Type() string       { return "snapshot" }

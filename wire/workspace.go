@@ -72,7 +72,7 @@ type WorkspaceResult struct {
 	Unsafe    []svc.UnsafeReason `json:"unsafe,omitempty"` // why it was not removed
 }
 
-// The type names of the frames.
+// Type and the method below return the type names of the frames.
 func (WorkspaceRequest) Type() string { return "workspace_request" }
 func (WorkspaceResult) Type() string  { return "workspace_result" }
 
