@@ -39,7 +39,7 @@ func (r *relay) add(u *uplink) {
 	if r.start(u) {
 		return
 	}
-	_ = send(u.worker, u.frames.lastWord())
+	_ = send(u.worker, u.frames.closing())
 	u.close()
 }
 
@@ -72,7 +72,7 @@ func (r *relay) start(u *uplink) bool {
 	return true
 }
 
-// end ends all uplinks: with a word, where the leader has sent none. It does not wait.
+// end ends all uplinks, with a close frame where the leader has sent none. It does not wait.
 func (r *relay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (u *uplink) copy() {
 	toLeader.Wait()
 }
 
-// end has the leader's side end, as if it had done so by itself.
+// end closes the leader's side: what came from it before is still written to the worker, if that reads it soon.
 func (u *uplink) end() {
 	_ = u.worker.SetWriteDeadline(time.Now().Add(lastWordLimit))
 	_ = u.leader.Close()

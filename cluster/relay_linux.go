@@ -19,10 +19,10 @@ const (
 	stuckLimit = time.Minute
 )
 
-// relayLoop relays between sockets in one goroutine, with one buffer. An idle uplink costs two descriptors and a few hundred bytes. The sockets are in an epoll set, which tells
-// as long as it holds which of them can be read (EPOLLIN) or written (EPOLLOUT). Go's own poller watches the set in turn, so that no thread waits in the system.
+// relayLoop relays between sockets in one goroutine, with one buffer. An idle uplink costs two descriptors and a few hundred bytes. The sockets are in an epoll set,
+// level-triggered: it reports a socket as long as it can be read (EPOLLIN) or written (EPOLLOUT). Go's own poller watches the descriptor of the set, so that no thread blocks.
 //
-// What cannot be written at once waits in the receiver's end; its source is not read meanwhile. Nothing else ever waits: one slow worker costs the others nothing.
+// What cannot be written at once is kept in the receiver's end, whose source is not read meanwhile. The loop never waits for one socket: a slow worker does not delay the others.
 type relayLoop struct {
 	set  *os.File
 	wait syscall.RawConn // of set
@@ -33,12 +33,12 @@ type relayLoop struct {
 	over bool // the set is closed
 }
 
-// relayEnd is one side of an uplink. All that happens to it is told by what it reads: an error of a write is followed by the end of what can be read.
+// relayEnd is one side of an uplink. Errors of writes are ignored: after them, a read of the same socket reports the end of the connection.
 type relayEnd struct {
 	fd      int32
-	watched bool // it is in the set
-	done    bool // nothing more is read from it: it has ended, or the term has
-	pending []byte
+	watched bool   // it is in the set
+	done    bool   // nothing more is read from it: it has ended, or the term has
+	pending []byte // to be written to it
 	other   *relayEnd
 	link    *relayedLink
 }
@@ -71,7 +71,7 @@ func newRelayLoop() (*relayLoop, error) {
 	return l, nil
 }
 
-// add takes an uplink over, unless one of its connections is more than a socket, or the loop is over.
+// add takes an uplink over. It is false, and nothing has changed, where one of its connections is more than a socket, such as one with TLS, or the loop is over.
 func (l *relayLoop) add(u *uplink) bool {
 	link := &relayedLink{frames: u.frames, released: func() {}}
 	worker := u.worker
@@ -92,9 +92,11 @@ func (l *relayLoop) add(u *uplink) bool {
 		err = errors.Join(l.control(unix.EPOLL_CTL_ADD, fds[0], unix.EPOLLIN), l.control(unix.EPOLL_CTL_ADD, fds[1], unix.EPOLLIN))
 	}
 	if err != nil {
-		delete(l.ends, fds[0])
-		delete(l.ends, fds[1])
-		_, _ = unix.Close(int(fds[0])), unix.Close(int(fds[1]))
+		for _, fd := range fds {
+			delete(l.ends, fd)
+			_ = l.control(unix.EPOLL_CTL_DEL, fd, 0) // it would stay as long as the connection has another descriptor
+			_ = unix.Close(int(fd))
+		}
 		return false
 	}
 	_, _ = worker.Close(), u.leader.Close() // of these descriptors alone: the connections stay open
@@ -152,7 +154,8 @@ func (l *relayLoop) run() {
 	l.closeAll()
 }
 
-// handle does what has become possible. Only this goroutine closes descriptors, and it looks all ends up before it closes any: none is taken for one with its number.
+// handle reads and writes what the events allow. Only this goroutine closes descriptors, and it finds the ends of all events before it closes any: an event of a closed
+// descriptor is never taken for one of a new connection with the same number.
 func (l *relayLoop) handle(events []unix.EpollEvent, found []*relayEnd) {
 	l.mu.Lock()
 	for i, event := range events {
@@ -174,13 +177,13 @@ func (l *relayLoop) handle(events []unix.EpollEvent, found []*relayEnd) {
 		case !broken && event.Events&unix.EPOLLIN == 0:
 		case len(e.other.pending) == 0:
 			l.receive(e)
-		case broken: // it cannot be left in the set, which would tell of it without end
+		case broken: // it is not read now, and the set would report it again and again
 			l.finish(e)
 		}
 	}
 }
 
-// receive passes on what has come.
+// receive reads once, and passes on what came.
 func (l *relayLoop) receive(e *relayEnd) {
 	n, err := unix.Read(int(e.fd), l.buf)
 	switch {
@@ -204,7 +207,7 @@ func (l *relayLoop) receive(e *relayEnd) {
 func (l *relayLoop) finish(e *relayEnd) {
 	e.done = true
 	if e == &e.link.leader {
-		e.other.pending = append(e.other.pending, e.link.frames.lastWord()...)
+		e.other.pending = append(e.other.pending, e.link.frames.closing()...)
 	}
 	l.watch(e)
 	l.flush(e.other)
@@ -240,7 +243,7 @@ func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 	return nil
 }
 
-// watch has the set tell what an end waits for now. One that waits for nothing is taken out: its errors would be told without end.
+// watch sets what the set reports of an end. One that will not be read again and has nothing to be written is taken out: its errors would be reported again and again.
 func (l *relayLoop) watch(e *relayEnd) {
 	var wanted uint32
 	if !e.done && !e.other.done && len(e.other.pending) == 0 {

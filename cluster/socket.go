@@ -79,8 +79,8 @@ func (f *frames) size() (n uint64, whole bool) {
 	return n, true
 }
 
-// lastWord is the frame that ends the socket for a server that has gone away; nothing where it has ended it itself, or within a frame.
-func (f *frames) lastWord() []byte {
+// closing is the frame that ends the socket for a server that has gone away; nothing where it has ended it itself, or within a frame.
+func (f *frames) closing() []byte {
 	if f.left > 0 || len(f.head) > 0 || f.closed {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (s *spoken) Read(p []byte) (int, error) {
 		n, err := s.Reader.Read(p)
 		s.frames.pass(p[:n])
 		if s.err = err; err != nil {
-			s.rest = s.frames.lastWord()
+			s.rest = s.frames.closing()
 		}
 		if n > 0 || err == nil {
 			return n, nil
