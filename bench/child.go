@@ -25,6 +25,7 @@ var childRoles = map[string]func(ctx context.Context, p pipe) error{
 	"noop-workers": noopWorkers,
 	"orchestrator": orchestrator,
 	"fleet":        fleetWorkers,
+	"member":       memberProcess,
 
 	// Roles of the live targets. Except the first, they are programs of sessions, which use their terminal and not
 	// the pipe to the parent.

@@ -206,6 +206,8 @@ func (w *fakeWorker) end(ctx context.Context, d *wire.RunDispatch) error {
 	started := wire.SignalFrame{RunID: d.RunID, Signal: wire.FromSignal(signal)}
 	signal.Kind = svc.SignalFinished
 	finished := wire.SignalFrame{RunID: d.RunID, Signal: wire.FromSignal(signal)}
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	for _, f := range []wire.Frame{wire.RunDispatchAck{RunID: d.RunID, Attempt: d.Attempt, Accepted: true}, started, finished} {
 		if err := w.send(ctx, f); err != nil {
 			return err

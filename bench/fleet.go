@@ -41,7 +41,7 @@ func fleet(ctx context.Context, r *report) (err error) {
 	defer func() { err = errors.Join(err, workers.close()) }()
 	r.note("connecting %d workers", fleetSize)
 	var up fleetAnswer
-	if err := workers.order(fleetOrder{URL: "http://" + addr, Workers: fleetSize}, &up); err != nil {
+	if err := workers.order(fleetOrder{URLs: []string{"http://" + addr}, Token: workerToken, Workers: fleetSize}, &up); err != nil {
 		return err
 	}
 	if err := pause(ctx, fleetSettle); err != nil {
@@ -79,7 +79,7 @@ func fleet(ctx context.Context, r *report) (err error) {
 	if err := workers.order(fleetOrder{Workers: fleetSize, Since: back, Within: fleetReturn}, &a); err != nil {
 		return err
 	}
-	r.none(fmt.Sprintf("workers not back %s after a restart", fleetReturn), fleetSize-a.Back)
+	r.none(fmt.Sprintf("workers not back %s after a restart", fleetReturn), fleetSize-a.Open)
 	r.info("the last one was back after", "%s s", figure(a.Last.Seconds()))
 	r.atMost("peak of connects per second to their mean", a.Peak/a.Mean, 3, "×")
 	offline, err := o.usage()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc/wire"
@@ -14,15 +16,17 @@ import (
 
 // fleetOrder connects workers, or asks how they came back.
 type fleetOrder struct {
-	URL     string
+	URLs    []string // of the orchestrators: a worker turns to the next one when its uplink ends
+	Token   string
 	Workers int
-	Since   time.Time     // the orchestrator was back
+	Since   time.Time     // the orchestrator was back, or away
 	Within  time.Duration // how long to wait for all
 }
 
 // fleetAnswer is how the workers came back.
 type fleetAnswer struct {
-	Back       int
+	Open       int // are connected
+	Back       int // came since then
 	Last       time.Duration
 	Peak, Mean float64 // connects per second
 }
@@ -45,6 +49,12 @@ func (s *fleetState) clear(i int) {
 	delete(s.alive, i)
 }
 
+func (s *fleetState) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.alive)
+}
+
 // since is the moments at which workers came back after a time.
 func (s *fleetState) since(t time.Time) []time.Duration {
 	s.mu.Lock()
@@ -65,12 +75,13 @@ func fleetWorkers(ctx context.Context, p pipe) error {
 	if err := p.ask(&o); err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second}}
+	client := &http.Client{Transport: &http.Transport{DialContext: fromManyAddresses, MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second}}
 	s := &fleetState{alive: map[int]time.Time{}}
 	began := time.Now()
 	for i := range o.Workers {
-		w := newFakeWorker(o.URL, fmt.Sprintf("host-%d", i), client)
-		go w.keepConnected(ctx, i, s)
+		w := newFakeWorker(o.URLs[i%len(o.URLs)], fmt.Sprintf("host-%d", i), client)
+		w.token = o.Token
+		go w.keepConnected(ctx, i, s, o.URLs)
 	}
 	for {
 		if err := p.tell(s.await(began, o)); err != nil {
@@ -83,7 +94,18 @@ func fleetWorkers(ctx context.Context, p pipe) error {
 	}
 }
 
-// await waits until all workers are back, or for too long.
+// addresses is how many of the loopback network the workers connect from. An orchestrator bounds the connections of one address that have not shown a token yet.
+const addresses = 250
+
+var turn atomic.Uint32
+
+// fromManyAddresses dials from one address after the other, as hosts have their own.
+func fromManyAddresses(ctx context.Context, network, addr string) (net.Conn, error) {
+	own := net.IPv4(127, 0, 1, byte(1+turn.Add(1)%addresses))
+	return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: own}}).DialContext(ctx, network, addr)
+}
+
+// await waits until all workers are connected, or for too long.
 func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 	if o.Within == 0 {
 		o.Within = 5 * time.Minute
@@ -91,7 +113,7 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 	deadline := time.After(time.Until(since.Add(o.Within)))
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for waiting := true; waiting && len(s.since(since)) < o.Workers; {
+	for waiting := true; waiting && s.open() < o.Workers; {
 		select {
 		case <-tick.C:
 		case <-deadline:
@@ -99,7 +121,7 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 		}
 	}
 	back := s.since(since)
-	a := fleetAnswer{Back: len(back)}
+	a := fleetAnswer{Open: s.open(), Back: len(back)}
 	if len(back) == 0 {
 		return a
 	}
@@ -117,12 +139,14 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 // keepConnected holds one connection after the other, with the worker's own
 // back-off: the bound doubles from 0.5 s to 30 s with each failure, and the wait
 // is drawn evenly from nothing up to the bound.
-func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState) {
-	for failures := 0; ctx.Err() == nil; {
+func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, urls []string) {
+	for failures, at := 0, i; ctx.Err() == nil; {
 		if w.serve(ctx, func() { s.set(i, time.Now()) }) {
 			failures = 0
 		}
 		s.clear(i)
+		at++
+		w.url = urls[at%len(urls)]
 		bound := 30 * time.Second
 		if failures < 7 {
 			bound = min(500*time.Millisecond<<failures, bound)
@@ -164,9 +188,17 @@ func (w *fakeWorker) serve(ctx context.Context, alive func()) (lived bool) {
 		if err != nil {
 			return lived
 		}
-		if _, ok := f.(*wire.HeartbeatAck); ok && !lived {
-			lived = true
-			alive()
+		switch f := f.(type) {
+		case *wire.HeartbeatAck:
+			if !lived {
+				lived = true
+				alive()
+			}
+		case *wire.RunDispatch:
+			w.given = append(w.given, givenRun{f, time.Now()})
+			if w.end(ctx, f) != nil {
+				return lived
+			}
 		}
 	}
 }

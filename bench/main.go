@@ -47,6 +47,7 @@ var targets = []target{
 	{"workspaces", workspaces},
 	{"copies", copies},
 	{"members", members},
+	{"members-fleet", membersFleet},
 }
 
 func main() {

@@ -113,13 +113,13 @@ func (g *rig) usage(ctx context.Context) (usage, error) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	u.Stacks, u.Heap = int64(m.StackInuse), int64(m.HeapAlloc) //nolint:gosec // never that large
-	u.Memory, err = resident()
+	u.Memory, err = resident("self")
 	return u, err
 }
 
-// resident is the process's resident memory in bytes.
-func resident() (int64, error) {
-	b, err := os.ReadFile("/proc/self/statm")
+// resident is a process's resident memory in bytes.
+func resident(pid string) (int64, error) {
+	b, err := os.ReadFile("/proc/" + pid + "/statm")
 	if err != nil {
 		return 0, err
 	}

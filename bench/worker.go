@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -26,7 +28,19 @@ type fakeWorker struct {
 	http     *http.Client
 	conn     wire.Conn
 	hostID   string
+
+	given []givenRun // that it has ended lately
+	turn  sync.Mutex // a heartbeat, which lists no runs, waits until a run that was confirmed has ended
 }
+
+// givenRun is a dispatch that came.
+type givenRun struct {
+	*wire.RunDispatch
+	at time.Time
+}
+
+// spoolFor is how long ends are told again on a new connection: those that were on their way when the last one ended are lost.
+const spoolFor = 30 * time.Second
 
 func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
 	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
@@ -45,6 +59,12 @@ func (w *fakeWorker) connect(ctx context.Context) error {
 		return fmt.Errorf("open uplink: %w", err)
 	}
 	w.conn = wire.WebSocket(c)
+	w.given = slices.DeleteFunc(w.given, func(g givenRun) bool { return time.Since(g.at) > spoolFor })
+	for _, g := range w.given {
+		if err := w.end(ctx, g.RunDispatch); err != nil {
+			return err
+		}
+	}
 	return w.beat(ctx)
 }
 
@@ -89,6 +109,8 @@ func (w *fakeWorker) send(ctx context.Context, f wire.Frame) error {
 }
 
 func (w *fakeWorker) beat(ctx context.Context) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	none := []wire.LiveRun{}
 	return w.send(ctx, wire.Heartbeat{HostID: w.hostID, InstanceID: w.instance, Timestamp: svc.TimeOf(time.Now()), Runs: &none})
 }

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+const (
+	crowdSize   = 10_000
+	crowdRate   = 300              // runs a second
+	crowdBefore = 10 * time.Second // that runs are asked for until an orchestrator is killed
+	crowdAfter  = 50 * time.Second
+	crowdReturn = 30 * time.Second
+	crowdMost   = 90 * time.Second // to see how long it takes when it takes too long
+)
+
+// membersFleet measures what idle uplinks cost three orchestrators on one PostgreSQL, two of which forward theirs, beside one; and how
+// they come back after one was killed, while runs go on.
+func membersFleet(ctx context.Context, r *report) error {
+	alone, err := crowdOn(ctx, r, 1, func(*crowd) error { return nil })
+	if err != nil {
+		return err
+	}
+	spread, err := crowdOn(ctx, r, 3, func(c *crowd) error {
+		if err := c.lose(ctx, r, "a follower"); err != nil {
+			return err
+		}
+		return c.lose(ctx, r, "the leader")
+	})
+	if err != nil {
+		return err
+	}
+	r.info("memory of an idle uplink of one orchestrator", "%s kB", figure(alone.memory))
+	r.atMost("memory of an idle uplink, three to one", spread.memory/alone.memory, 1.1, "×")
+	r.info(fmt.Sprintf("cores for heartbeats of %d uplinks of one orchestrator", crowdSize), "%s", figure(alone.cores))
+	r.atMost("cores for heartbeats, three to one", spread.cores/alone.cores, 1.1, "×")
+	return nil
+}
+
+// crowdCost is what idle uplinks take: memory of each in kB, and processors of all.
+type crowdCost struct{ memory, cores float64 }
+
+// crowd is many workers that are connected to some orchestrators.
+type crowd struct {
+	*fleetSite
+	workers *child
+}
+
+// crowdOn connects the workers to n orchestrators, measures what they cost and does the rest.
+func crowdOn(ctx context.Context, r *report, n int, rest func(*crowd) error) (cost crowdCost, err error) {
+	t := &holder{}
+	defer t.release()
+	c := &crowd{}
+	if err := t.try(func() { c.fleetSite = newFleetSite(t, n, crowdSize) }); err != nil {
+		return cost, err
+	}
+	if c.workers, err = startChild(ctx, "fleet"); err != nil {
+		return cost, err
+	}
+	defer func() { err = errors.Join(err, c.workers.close()) }()
+	if cost, err = c.cost(ctx, r); err != nil {
+		return cost, err
+	}
+	return cost, t.try(func() {
+		if err := rest(c); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// cost compares the orchestrators without workers to the same with all of them.
+func (c *crowd) cost(ctx context.Context, r *report) (cost crowdCost, err error) {
+	before, err := c.use(ctx)
+	if err != nil {
+		return cost, err
+	}
+	r.note("connecting %d workers", crowdSize)
+	var up fleetAnswer
+	cpu := c.cpu()
+	if err := c.workers.order(fleetOrder{URLs: c.urls(), Token: proctest.MemberWorkerToken, Workers: crowdSize}, &up); err != nil {
+		return cost, err
+	}
+	r.none(fmt.Sprintf("uplinks missing at %d orchestrators", len(c.all)), crowdSize-up.Open)
+	r.note("the last one was connected after %s s; CPU of each: %s ms", figure(up.Last.Seconds()), figure(ms(c.cpu()-cpu)/crowdSize))
+	if err := pause(ctx, fleetSettle); err != nil {
+		return cost, err
+	}
+	later, err := c.use(ctx)
+	if err != nil {
+		return cost, err
+	}
+	cost = crowdCost{float64(later.memory-before.memory) / crowdSize / 1000, later.cores - before.cores}
+	r.note("%d orchestrators: %s kB for each uplink; %s cores without workers, %s with them; %v", len(c.all), figure(cost.memory), figure(before.cores), figure(later.cores), later.each)
+	return cost, nil
+}
+
+// lose kills an orchestrator while runs are asked for, and starts it again after its workers have found others.
+func (c *crowd) lose(ctx context.Context, r *report, which string) error {
+	leader, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
+	victim := leader
+	if which != "the leader" {
+		victim = c.all[0]
+		if victim == leader {
+			victim = c.all[1]
+		}
+	}
+	asked := make(chan error, 1)
+	began := time.Now()
+	go func() { asked <- c.ask(ctx, which) }()
+	if err := pause(ctx, crowdBefore); err != nil {
+		return err
+	}
+	killed := time.Now()
+	victim.Kill()
+	if err := pause(ctx, 2*time.Second); err != nil { // all have seen it by then
+		return err
+	}
+	var a fleetAnswer
+	if err := c.workers.order(fleetOrder{Workers: crowdSize, Since: killed, Within: crowdMost}, &a); err != nil {
+		return err
+	}
+	r.none(which+" killed: uplinks that did not come back", crowdSize-a.Open)
+	r.atMost(fmt.Sprintf("%s killed: the last one of %d uplinks is back", which, a.Back), a.Last.Seconds(), crowdReturn.Seconds(), " s")
+	r.note("busiest second %s times the mean", figure(a.Peak/a.Mean))
+	if err := <-asked; err != nil {
+		return err
+	}
+	open, ended, err := c.untilEnded(ctx, which)
+	if err != nil {
+		return err
+	}
+	asks := int((crowdBefore + crowdAfter).Seconds()) * crowdRate
+	r.atLeast(which+" killed: runs a second, from the first request to the last end", float64(asks)/time.Since(began).Seconds(), 0.9*crowdRate, "")
+	r.none(which+" killed: runs that have not ended, or are too many", open+max(ended-asks, asks-ended))
+	offline, err := c.count(ctx, `SELECT count(*) FROM events WHERE topic = $1`, string(svc.TopicWorkerOffline))
+	if err != nil {
+		return err
+	}
+	r.none(which+" killed: hosts declared offline", offline)
+	victim.Start()
+	return pause(ctx, fleetDown)
+}
+
+// ask asks for runs at an even rate, at one orchestrator after the other. What fails is asked again elsewhere, with the same key.
+func (c *crowd) ask(ctx context.Context, title string) error {
+	task, err := c.task(ctx, title)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(time.Second / crowdRate)
+	defer tick.Stop()
+	n := int((crowdBefore + crowdAfter).Seconds()) * crowdRate
+	failed := make(chan error, n)
+	for i := range n {
+		<-tick.C
+		go func() { failed <- c.askOnce(ctx, task, i) }()
+	}
+	for range n {
+		err = errors.Join(err, <-failed)
+	}
+	return err
+}
+
+func (c *crowd) askOnce(ctx context.Context, task string, i int) error {
+	ctx = api.WithIdempotencyKey(ctx, fmt.Sprintf("%s-%d", task, i))
+	for deadline := time.Now().Add(crowdMost); ; i++ {
+		_, err := c.client(i).CreateRun(ctx, api.CreateRun{TaskID: task, Provider: "provider_a"})
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// untilEnded waits until all runs of a task have ended, and tells how many have not and have.
+func (c *crowd) untilEnded(ctx context.Context, title string) (open, ended int, err error) {
+	const of = `SELECT count(*) FROM runs r JOIN work_items i ON i.id = r.task_id WHERE i.title = $1 AND r.status `
+	for deadline := time.Now().Add(crowdMost); ; {
+		if open, err = c.count(ctx, of+`<> 'exited'`, title); err != nil {
+			return 0, 0, err
+		}
+		if open == 0 || time.Now().After(deadline) {
+			ended, err = c.count(ctx, of+`= 'exited'`, title)
+			return open, ended, err
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return 0, 0, err
+		}
+	}
+}
+
+// leader is the orchestrator that leads.
+func (c *crowd) leader(ctx context.Context) (*proctest.Orchestrator, error) {
+	list, err := c.client(0).Replicas(ctx, svc.Page{Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	for _, replica := range list.Items {
+		for i, o := range c.all {
+			if replica.Leader && replica.Address == c.peers[i] {
+				return o, nil
+			}
+		}
+	}
+	return nil, errors.New("no orchestrator leads")
+}
