@@ -129,8 +129,9 @@ func (c *counted) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c.open.Add(1)
-	return &countedConn{conn, sync.OnceFunc(func() { c.open.Add(-1) })}, buffered, nil
+	open := c.open // alone: the writer has the whole request, and its buffers
+	open.Add(1)
+	return &countedConn{conn, sync.OnceFunc(func() { open.Add(-1) })}, buffered, nil
 }
 
 type countedConn struct {

@@ -1,10 +1,15 @@
 package cluster
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -77,6 +82,39 @@ func TestAnUplinkCountsWhereItIsOpenUntilItIsClosed(t *testing.T) {
 		_ = conn.CloseNow()
 		eventually(t, o.ID+" counts no uplink any more", func() bool { return o.uplinks.Load() == 0 })
 	}
+}
+
+// hijackable is a writer of the HTTP server with its connection.
+type hijackable struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (h *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.conn, nil, nil }
+
+// An orchestrator has thousands of uplinks, and the requests that opened them are over.
+func TestAnUplinkKeepsNothingOfItsRequest(t *testing.T) {
+	t.Parallel()
+	end, _ := net.Pipe()
+	collected := make(chan struct{})
+	uplink, _, err := func() (net.Conn, *bufio.ReadWriter, error) {
+		w := &hijackable{httptest.NewRecorder(), end}
+		runtime.AddCleanup(w, func(c chan struct{}) { close(c) }, collected)
+		return (&counted{w, &atomic.Int64{}}).Hijack()
+	}()
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "what the server had of the request is collected", func() bool {
+		runtime.GC()
+		select {
+		case <-collected:
+			return true
+		default:
+			return false
+		}
+	})
+	_ = uplink.Close()
 }
 
 func TestOneThatCannotServeTurnsItsClientsAway(t *testing.T) {
