@@ -127,7 +127,7 @@ func descriptors(conns ...net.Conn) (fds []int32, ok bool) {
 		if err != nil || dupErr != nil {
 			return fds, false
 		}
-		fds = append(fds, int32(fd)) //nolint:gosec // descriptors are small
+		fds = append(fds, int32(fd))
 	}
 	return fds, true
 }

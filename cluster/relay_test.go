@@ -105,7 +105,7 @@ func TestWhatIsRelayedArrivesByteForByte(t *testing.T) {
 	each(t, func(t *testing.T, b *bridge) {
 		var all sync.WaitGroup
 		for n := range uint64(12) {
-			random := rand.New(rand.NewPCG(7, n)) //nolint:gosec // the same each time
+			random := rand.New(rand.NewPCG(7, n))
 			up, down := someFrames(random, 300), someFrames(random, 300)
 			worker, leader := b.uplink(t)
 			var sent sync.WaitGroup
@@ -113,13 +113,13 @@ func TestWhatIsRelayedArrivesByteForByte(t *testing.T) {
 			all.Go(func() { inPieces(t, rand.NewPCG(2, n), leader, down) })
 			all.Go(func() {
 				got := make([]byte, len(down))
-				if _, err := io.ReadFull(unsteady{worker, rand.New(rand.NewPCG(3, n))}, got); err != nil || !bytes.Equal(got, down) { //nolint:gosec // the same each time
+				if _, err := io.ReadFull(unsteady{worker, rand.New(rand.NewPCG(3, n))}, got); err != nil || !bytes.Equal(got, down) {
 					t.Errorf("a worker read other bytes: %v", err)
 				}
 				sent.Wait()
 				_ = worker.Close()
 			})
-			all.Go(func() { wantAll(t, "the leader", unsteady{leader, rand.New(rand.NewPCG(4, n))}, up) }) //nolint:gosec // the same each time
+			all.Go(func() { wantAll(t, "the leader", unsteady{leader, rand.New(rand.NewPCG(4, n))}, up) })
 		}
 		all.Wait()
 	})
@@ -135,7 +135,7 @@ func someFrames(random *rand.Rand, n int) (all []byte) {
 
 // inPieces writes in pieces of random sizes.
 func inPieces(t *testing.T, seed rand.Source, conn io.Writer, b []byte) {
-	random := rand.New(seed) //nolint:gosec // the same each time
+	random := rand.New(seed)
 	for len(b) > 0 {
 		n := min(len(b), 1+random.IntN(1<<random.IntN(18)))
 		write(t, conn, b[:n])
