@@ -61,7 +61,7 @@ func newFixture(t *testing.T) *fixture {
 func (d *fixture) svc(args ...string) string {
 	d.Helper()
 	cmd := exec.Command("svc", args...)
-	cmd.Env = d.env
+	cmd.Env, cmd.Dir = d.env, d.lab.dir // no repository: a run would get a copy of it
 	out, err := cmd.Output()
 	if err != nil {
 		d.Fatalf("svc %v: %v\n%s", args, err, out)

@@ -23,7 +23,7 @@ func TestAReplayShowsTheRunAndGivesTheTerminalBack(t *testing.T) {
 		if term.modes() != term.fresh {
 			t.Error("the terminal is not as it was before")
 		}
-		if shown := term.shown.String(); !strings.Contains(shown, "\x1b[?1049l") || !strings.Contains(shown, "220 columns and 50 rows, this terminal 100 and 30") {
+		if shown := term.shown.String(); !strings.Contains(shown, "\x1b[?1049l") || !strings.Contains(shown, "220 columns and 50 rows, this terminal has 100 and 30") {
 			t.Errorf("after the replay the terminal has %q", shown)
 		}
 	}

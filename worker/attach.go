@@ -71,9 +71,10 @@ func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tmux.DefaultCols, tmux.DefaultRows
 	}
+	now := a.s.size()
 	var term *tmux.Attachment
 	err := a.s.reach(ctx, p, func() (err error) {
-		term, err = p.server.Attach(ctx, p.pane, cols, rows)
+		term, err = p.server.Attach(ctx, p.pane, now.cols, now.rows)
 		return err
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
 		_ = term.Close()
 		return
 	}
-	if now := a.s.size(); now.cols != cols || now.rows != rows {
+	if now.cols != cols || now.rows != rows {
 		w.resizeSession(ctx, a.s, cols, rows)
 	} else {
 		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
@@ -160,9 +161,7 @@ func (w *Worker) attachInput(f *wire.AttachInput) {
 		if !await(a.ready, a.over) {
 			return
 		}
-		a.mu.Lock()
-		term := a.term
-		a.mu.Unlock()
+		term := a.terminal()
 		if term == nil {
 			return
 		}

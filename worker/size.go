@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"time"
 
 	"svc/tmux"
 	"svc/wire"
@@ -27,26 +28,70 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 	if !p.live {
 		return
 	}
+	was := s.size()
 	s.noteSize(paneSize{cols, rows}) // before the program redraws
+	w.shrinkTerminals(ctx, s, p, paneSize{min(was.cols, cols), min(was.rows, rows)})
 	if err := p.server.Resize(ctx, p.pane, cols, rows); err != nil {
 		s.log.Warn("the session cannot be resized", "error", err)
-		s.noteSize(s.size())
+		s.noteSize(was)
+		cols, rows = was.cols, was.rows
+	} else {
+		s.mu.Lock()
+		s.sized, s.sizeChanged = paneSize{cols, rows}, true
+		s.mu.Unlock()
+	}
+	for _, a := range w.attachesOf(s) {
+		a.resize(cols, rows)
+		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
+	}
+}
+
+const (
+	// shrinkLimit is how long a resize waits for tmux to learn of smaller terminals. After it, dots may be seen for a moment.
+	shrinkLimit = time.Second
+	shrinkPause = 5 * time.Millisecond
+)
+
+// shrinkTerminals makes the terminals of a session no larger than a size, which the session has or will have: tmux fills
+// a terminal that is larger than the session with dots.
+func (w *Worker) shrinkTerminals(ctx context.Context, s *session, p place, most paneSize) {
+	attached := w.attachesOf(s)
+	if len(attached) == 0 || most == s.size() {
 		return
 	}
-	s.mu.Lock()
-	s.sized, s.sizeChanged = paneSize{cols, rows}, true
-	s.mu.Unlock()
-	for _, a := range w.attachesWhere(func(a *attach) bool { return a.s == s }) {
-		a.mu.Lock()
-		term := a.term
-		a.mu.Unlock()
-		if term == nil {
-			continue // it is opening with the size of its own request
+	for _, a := range attached {
+		a.resize(most.cols, most.rows)
+	}
+	ctx, cancel := context.WithTimeout(ctx, shrinkLimit)
+	defer cancel()
+	for {
+		if fit, err := p.server.ClientsFit(ctx, most.cols, most.rows); fit || err != nil {
+			return
 		}
-		if err := term.Resize(cols, rows); err != nil {
-			s.log.Debug("an attached terminal cannot be resized", "error", err)
+		select {
+		case <-time.After(shrinkPause):
+		case <-ctx.Done():
+			return
 		}
-		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
+	}
+}
+
+// attachesOf returns the relays that show a session.
+func (w *Worker) attachesOf(s *session) []*attach {
+	return w.attachesWhere(func(a *attach) bool { return a.s == s && a.terminal() != nil })
+}
+
+// terminal returns the relay's terminal; nil: it is not open yet.
+func (a *attach) terminal() *tmux.Attachment {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.term
+}
+
+// resize sets the size of the relay's terminal, which must be open.
+func (a *attach) resize(cols, rows int) {
+	if err := a.terminal().Resize(cols, rows); err != nil {
+		a.s.log.Debug("an attached terminal cannot be resized", "error", err)
 	}
 }
 

@@ -136,4 +136,17 @@ func TestTheSizeIsTheLeaseHoldersWhoeverComesAndGoes(t *testing.T) {
 	viewers[0].awaitSize(since, 220, 50)
 	viewers[0].typeIn("end\r")
 	s.awaitEnd(id)
+	for _, v := range append(viewers, holder) {
+		v.wantNoMargin()
+	}
+}
+
+// wantNoMargin fails if the terminal was ever larger than the session: tmux then fills the margin with dots.
+func (v *viewer) wantNoMargin() {
+	v.t.Helper()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if at := bytes.Index(v.data, []byte("··")); at >= 0 {
+		v.t.Errorf("the terminal has a margin: %.200q", v.data[at:])
+	}
 }
