@@ -2,20 +2,20 @@ package cluster
 
 import "time"
 
-// Figures are the numbers of the moment that operators watch of one member.
+// Figures are the current numbers of one member that operators watch.
 type Figures struct {
 	Leads     bool
-	Term      int64         // of the leader, as far as is known; 0: nobody leads
-	Reachable bool          // this process leads, or can reach the one that does
-	Uplinks   int64         // connections of workers that came to this process
-	Ahead     time.Duration // of the database's clock
-	Silent    time.Duration // since the database last answered
-	// What was done since the process began.
-	Forwarded int64 // requests, to the leader
-	Failed    int64 // those among them that nobody answered
+	Term      int64         // number of the leader's term, as far as known; 0: there is no leader
+	Reachable bool          // this process leads, or its last request reached the leader
+	Uplinks   int64         // open connections of workers to this process
+	Ahead     time.Duration // how far this process's clock is ahead of the database's
+	Silent    time.Duration // time since the database last responded
+	// Counters since the process started.
+	Forwarded int64 // requests for the leader
+	Failed    int64 // those of them that failed; a request does not count if its client disconnected
 }
 
-// Figures reads them.
+// Figures returns the current figures.
 func (m *Member) Figures() Figures {
 	m.mu.Lock()
 	f := Figures{Leads: m.local != nil, Ahead: m.ahead, Silent: time.Since(m.heard)}
@@ -29,7 +29,7 @@ func (m *Member) Figures() Figures {
 	return f
 }
 
-// away says whether the last try to reach the leader failed.
+// away reports whether the last attempt to reach the leader failed.
 func (t *term) away() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

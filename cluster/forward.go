@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// holdLimit is how long a request waits for a leader: a new one takes over within that time.
+	// holdLimit is how long a request waits for a leader. A new leader takes over within that time.
 	holdLimit  = 12 * time.Second
 	retryPause = 50 * time.Millisecond
-	// repeatBytes bounds the body of a request that is kept, so that it can be sent again.
+	// repeatBytes is the longest body that is buffered, so that its request can be sent again.
 	repeatBytes = 4 << 20
-	keptBytes   = 64 << 20 // of all bodies that are kept at a time
-	shortAnswer = 64 << 10 // bytes
-	// headerIdempotency makes any request one that may be repeated.
+	keptBytes   = 64 << 20 // limit for all buffered bodies together
+	shortAnswer = 64 << 10 // bytes; a longer response is treated like a stream
+	// headerIdempotency makes any request repeatable.
 	headerIdempotency = "Idempotency-Key"
 )
 
@@ -37,10 +37,11 @@ var (
 	errUnknown     = svc.Errorf(svc.CodeOutcomeUnknown, "the orchestrator that was asked went away before it answered; look what became of the request, or repeat it with the same Idempotency-Key")
 )
 
-// ServeHTTP answers a request from outside: here while this process leads, else where the leader is.
+// ServeHTTP handles a request of a client or worker. While this process leads, it passes the request to its own handler.
+// Otherwise it forwards the request to the leader, or passes it to Standby.
 func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.ready() != nil && r.Header.Get("Upgrade") == "" {
-		w.Header().Set("Connection", "close") // the next request may lead to an orchestrator that stays
+		w.Header().Set("Connection", "close") // the client's next connection may reach an orchestrator that is ready
 	}
 	switch r.URL.Path {
 	case "/healthz":
@@ -50,7 +51,7 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if m.readyz(w, r) {
 			return
 		}
-	case "/metrics": // each tells of itself
+	case "/metrics": // each orchestrator returns its own
 		if _, here, _ := m.state(); !here && m.Standby != nil {
 			m.Standby.ServeHTTP(w, r)
 			return
@@ -70,7 +71,8 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.forward.ServeHTTP(w, r)
 }
 
-// readyz answers the question whether this process is ready, unless it leads. The answer does not wait for a leader.
+// readyz responds to the question whether this process is ready. It does not wait for a leader. It returns false if
+// this process is ready and leads: then the leader's handler must respond.
 func (m *Member) readyz(w http.ResponseWriter, r *http.Request) (answered bool) {
 	err := m.ready()
 	leader, here, _ := m.state()
@@ -84,27 +86,29 @@ func (m *Member) readyz(w http.ResponseWriter, r *http.Request) (answered bool) 
 	case err != nil:
 		m.refuse(w, r, err)
 	case m.Standby != nil && leader != nil:
-		m.Standby.ServeHTTP(w, r) // it knows what someone should look at
+		m.Standby.ServeHTTP(w, r) // its response contains warnings for operators
 	default:
 		answer(w, "ready")
 	}
 	return true
 }
 
-// answer tells how this process is.
+// answer sends the status of this process.
 func answer(w http.ResponseWriter, status string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = io.WriteString(w, `{"status":"`+status+`"}`+"\n")
 }
 
-// refuse answers a request that cannot be served here, and ends its connection: the next one may lead to an orchestrator that can.
+// refuse responds with an error to a request that this process cannot handle. It closes the connection, because the
+// client's next connection may reach an orchestrator that can handle the request.
 func (m *Member) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Connection", "close")
 	m.Refuse(w, r, err)
 }
 
-// standsBy says whether a request is answered here although another one leads. Without a leader nobody may write: someone may be about to take the database alone.
+// standsBy reports whether Standby handles a request although another orchestrator leads. Without a leader it does not,
+// because nothing may be written then: an orchestrator that serves the database alone may be about to start.
 func (m *Member) standsBy(r *http.Request) bool {
 	leader, _, _ := m.state()
 	return m.Standby != nil && leader != nil && leader.ctx.Err() == nil && m.ready() == nil && m.Records(r)
@@ -116,7 +120,7 @@ type forwarder struct {
 	proxy *httputil.ReverseProxy
 	inner http.RoundTripper
 	links upgrader
-	kept  *semaphore.Weighted // bytes of bodies
+	kept  *semaphore.Weighted // bytes of buffered bodies
 
 	requests, failed atomic.Int64
 }
@@ -167,13 +171,15 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 type (
-	requestKey struct{} // the request as it came
+	requestKey struct{} // the request as received
 	writerKey  struct{}
 	bodyKey    struct{}
 )
 
-// keepBody keeps the body of a request, which may be sent more than once: again because that does no harm, or because it was refused before anything was done. Of a
-// body that is too long to be kept, or for which there is no room, it is noted whether it was touched: the sender is not known here. release gives the room back.
+// keepBody buffers the body of a request, so that the request can be sent again. That happens if the request is
+// repeatable, or if a leader refused it before it did anything. All buffered bodies share a quota, because the sender
+// is not authenticated here. A body that is too long or exceeds the quota is not buffered. Its onceBody then records
+// whether any of it was read. release returns the bytes to the quota.
 func (f *forwarder) keepBody(r *http.Request) (release func(), err error) {
 	release = func() {}
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
@@ -196,7 +202,7 @@ func (f *forwarder) keepBody(r *http.Request) (release func(), err error) {
 	return release, nil
 }
 
-// repeatable says whether a request that may have arrived may be sent again.
+// repeatable reports whether a request may be sent again although the leader may have received it.
 func (f *forwarder) repeatable(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -205,7 +211,7 @@ func (f *forwarder) repeatable(r *http.Request) bool {
 	return r.Header.Get(headerIdempotency) != "" || f.m.Repeatable(r)
 }
 
-// onceBody is a body that can be sent once. The transport closes it after each try.
+// onceBody is a body that can be sent only once. The transport closes it after each attempt.
 type onceBody struct {
 	io.Reader
 	mu      sync.Mutex // guards touched
@@ -219,24 +225,25 @@ func (b *onceBody) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// Close leaves the body to the server, which reads what is left of it.
+// Close does nothing: the HTTP server reads the rest of the body.
 func (b *onceBody) Close() error { return nil }
 
-// whole says whether nobody has read from it.
+// whole reports whether nothing was read from the body yet.
 func (b *onceBody) whole() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.touched
 }
 
-// RoundTrip sends a request to whoever leads, again when that can do no harm.
+// RoundTrip sends a request to the leader. It waits for a leader if there is none, and sends the request again after an
+// error if that is safe. Both end after holdLimit.
 func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 	limit := time.NewTimer(holdLimit)
 	defer limit.Stop()
 	for {
 		leader, _, changed := f.m.state()
 		var left <-chan struct{}
-		if leader == nil { // and none is looked for any more
+		if leader == nil { // after leaving ends, this process does not find a new leader
 			if left = f.m.leaving.Done(); f.m.leaving.Err() != nil {
 				return nil, svc.Unavailable(svc.CauseShuttingDown)
 			}
@@ -274,15 +281,15 @@ func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// intact says whether the request's body can still be sent from its beginning.
+// intact reports whether the request's body can still be sent from its beginning.
 func intact(r *http.Request) bool {
-	once, ok := r.Context().Value(bodyKey{}).(*onceBody) // whatever it was wrapped in since
+	once, ok := r.Context().Value(bodyKey{}).(*onceBody) // from the context, because the proxy has wrapped the body
 	return r.GetBody != nil || ok && once.whole()
 }
 
 var errNotLeading = errors.New("it does not lead yet, or no more")
 
-// once sends a request to a leader. sent says whether it may have arrived.
+// once sends a request to a leader once. sent reports whether the leader may have received it.
 func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent bool, err error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(leader.ctx, cancel)
@@ -309,12 +316,12 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 		done()
 		return nil, sent, err
 	}
-	if resp.Header.Get(headerRefused) != "" { // by the listener for other orchestrators, before anything was done
+	if resp.Header.Get(headerRefused) != "" { // the leader's listener for orchestrators refused it before it did anything
 		_ = resp.Body.Close()
 		done()
 		return nil, false, errNotLeading
 	}
-	if side, ok := resp.Body.(*leaderSide); ok { // it ends with the relay of the term
+	if side, ok := resp.Body.(*leaderSide); ok { // the term's relay closes it
 		side.leader = leader
 		done()
 		return resp, true, nil
@@ -328,16 +335,17 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 	return resp, true, nil
 }
 
-// short says whether an answer is no stream, socket or large file.
+// short reports whether a response is none of stream, socket and large file.
 func short(resp *http.Response) bool {
 	return resp.ContentLength >= 0 && resp.ContentLength <= shortAnswer && resp.StatusCode != http.StatusSwitchingProtocols
 }
 
-// bound ends a body with the leader's term.
+// bound returns a body that is closed when ctx, the leader's term, ends. The body of a socket can also be written, and
+// ends with a close frame if the leader sent none. Close calls done.
 func bound(ctx context.Context, body io.ReadCloser, done func()) io.ReadCloser {
 	b := &boundBody{ReadCloser: body, done: sync.OnceFunc(done)}
 	b.stop = context.AfterFunc(ctx, func() { _ = body.Close() })
-	if tunnel, ok := body.(io.ReadWriteCloser); ok { // of a socket
+	if tunnel, ok := body.(io.ReadWriteCloser); ok { // the connection of a socket
 		b.ReadCloser = struct {
 			io.Reader
 			io.Closer
@@ -353,7 +361,7 @@ type boundBody struct {
 	done func()
 }
 
-// Close ends it before its time.
+// Close closes the body before the term ends.
 func (b *boundBody) Close() error {
 	b.stop()
 	err := b.ReadCloser.Close()
@@ -366,7 +374,8 @@ type boundTunnel struct {
 	io.Writer
 }
 
-// rewrite prepares a request for the leader: as it came, with where it came from beside it.
+// rewrite prepares a request for the leader. It restores the host, the query and the forwarding headers as received,
+// and adds the headers that describe the client's connection.
 func (f *forwarder) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host = r.In.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
@@ -378,7 +387,9 @@ func (f *forwarder) rewrite(r *httputil.ProxyRequest) {
 	describe(r.Out.Header, r.In)
 }
 
-// answered looks at the answer before it goes out: the limits of a short one do not hold for a stream or a large file. The leader cuts off who does not read them.
+// answered processes a response of the leader before it is sent to the client. It starts to relay an uplink. For a
+// stream or a large file it removes the deadlines of short responses: the leader itself disconnects clients that do not
+// read.
 func (f *forwarder) answered(resp *http.Response) error {
 	r := resp.Request
 	if resp.StatusCode < 400 && f.m.Accepted != nil {
@@ -396,13 +407,13 @@ func (f *forwarder) answered(resp *http.Response) error {
 	return nil
 }
 
-// buffers are those that answers are copied through.
+// buffers is the pool of the buffers with which the proxy copies responses.
 type buffers struct{}
 
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// Get takes one.
+// Get returns a buffer.
 func (buffers) Get() []byte { return *bufferPool.Get().(*[]byte) } //nolint:forcetypeassert // nothing else is in the pool
 
-// Put gives it back.
+// Put returns a buffer to the pool.
 func (buffers) Put(b []byte) { bufferPool.Put(&b) }

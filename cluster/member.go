@@ -1,10 +1,12 @@
-// Package cluster lets any number of orchestrators share one PostgreSQL. One of them leads: it alone has the workers, and decides about runs and hosts, under a
-// lease that fences off whoever led before. The others stand by: they take requests, streams and sockets as the leader does, answer what concerns records of the
-// database alone, and forward the rest to the leader over a listener that only orchestrators use. Whoever has lost its leader waits a moment for the next one, so that clients and workers may talk to
-// any of them at any time.
+// Package cluster lets any number of orchestrators share one PostgreSQL database. One of them leads: only the leader
+// controls the workers and decides about runs and hosts. It holds a lease, which fences off the previous leader. The
+// others are followers. They accept requests, streams and sockets like the leader. Requests that concern only records
+// of the database they handle themselves. All others they forward to the leader, over a listener that only
+// orchestrators use. While there is no leader, requests wait for the next one, for a limited time. So clients and
+// workers may connect to any orchestrator at any time.
 //
-// What is forwarded lives as long as the leader's term. When the term ends, requests that may be repeated are sent to the next leader; all other
-// open things are cut, and their owners come back and go on from where they were.
+// A forwarded request lives at most as long as the leader's term. When the term ends, requests that may be repeated are
+// sent to the next leader. All other requests, streams and sockets are cut off. Their clients connect again and resume.
 package cluster
 
 import (
@@ -24,81 +26,89 @@ import (
 
 const (
 	beatEvery = time.Second
-	lookEvery = 200 * time.Millisecond // for a new leader
-	// blindAfter is how long this process may be without the database before it answers nothing: who leads may have changed.
+	lookEvery = 200 * time.Millisecond // interval at which the term is read, to find a new leader
+	// blindAfter is how long the database may not respond to this process. After that, this process is not ready and
+	// forwards nothing, because the leader may have changed.
 	blindAfter = 4 * time.Second
-	// cutAfter is how long a leader that lives may be out of reach before the way to it counts as cut.
+	// cutAfter is a time after the first failed attempt to reach the leader. If the leader renews its lease after it
+	// and still cannot be reached, the network path to it is assumed to be broken.
 	cutAfter  = time.Second
 	leadRetry = time.Second
 
-	handOverLeast = 5 * time.Second // balancers ask every few seconds
-	handOverMost  = 3 * time.Second
-	drainMost     = 10 * time.Second // the same for one that is drained, of whose requests none may fail
+	handOverLeast = 5 * time.Second  // load balancers check the readiness every few seconds
+	handOverMost  = 3 * time.Second  // longest wait for another leader
+	drainMost     = 10 * time.Second // the same if this process is drained, because then no request may fail
 
-	// mostAhead is what a clock may differ from the database's. One that differs more leads only when no other does.
+	// mostAhead is the largest difference between the clock of this process and the database's with which this process
+	// leads as usual. With a larger difference it leads only if there was no leader for wrongClocks.
 	mostAhead   = time.Second
 	wrongClocks = 10 * time.Second
 )
 
-// Registry is where members are listed.
+// Registry is the list of members in the database.
 type Registry interface {
 	Beat(ctx context.Context, uplinks int) (store.Standing, error)
 	Look(ctx context.Context) (store.Term, error)
 	Leave(ctx context.Context) error
 }
 
-// Config is what a member is made of.
+// Config contains the settings of a member and the functions that it calls.
 type Config struct {
 	ID       string
-	Key      []byte // the signing key, which all share
+	Key      []byte // the signing key; the same for all members
 	Registry Registry
-	// Lead waits until it is this process's turn, serves as the leader and returns when the turn is over, or ctx is. It calls serve when the leader's handler
-	// can answer, and what serve gives when no more requests may come.
+	// Lead waits until this process can lead, serves as the leader, and returns when the term or ctx ends. It calls
+	// serve when the leader's handler can handle requests. It calls the function that serve returns when the handler
+	// must get no more requests.
 	Lead func(ctx context.Context, serve Serve) error
-	// Standby answers requests that concern records of the database alone, where this process does not lead; nil: all are forwarded. Records says
-	// which those are, and RecordsMostly which others it can answer where the leader lives and cannot be reached.
+	// Standby handles requests that concern only records of the database, while this process does not lead; nil: all
+	// requests are forwarded. Records reports whether a request is of that kind. RecordsMostly reports whether Standby
+	// can handle a request if the leader is alive but cannot be reached.
 	Standby                http.Handler
 	Records, RecordsMostly func(r *http.Request) bool
-	// Hint is called, where this process leads, when another one says that it has written something.
+	// Hint is called, while this process leads, when another member reports that it has written to the database.
 	Hint func()
-	// Files answers, where this process leads, requests for the files that the others keep copies of.
+	// Files serves, while this process leads, the files that the other members copy.
 	Files http.Handler
-	// Refuse answers a request that cannot be served.
+	// Refuse responds with an error to a request that cannot be handled.
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
-	// Accepted is told that a request was accepted that needs a token; nil: nobody wants to know.
+	// Accepted is called with a request that another member has signed, or that the leader answered with a status
+	// below 400; nil: not called. It may mark the connection of the request as authenticated.
 	Accepted func(r *http.Request)
-	// Repeatable says of a request that would not be repeated otherwise whether it may be.
+	// Repeatable reports whether a request may be repeated, if neither its method nor an idempotency key makes it
+	// repeatable.
 	Repeatable func(r *http.Request) bool
-	// UplinkPath is where workers connect.
+	// UplinkPath is the path of the workers' uplinks.
 	UplinkPath string
 	Log        *slog.Logger
 }
 
-// Serve has a handler answer requests until stop is called, which ends its streams and sockets by end and waits for everything that is being answered.
+// Serve makes h handle requests until stop is called. stop calls end, which ends the streams and sockets of h, and waits
+// for the requests that h still handles.
 type Serve func(h http.Handler, end func()) (stop func())
 
-// Member is one orchestrator of several.
+// Member is one of several orchestrators on a database.
 type Member struct {
 	Config
 	forward *forwarder
 	uplinks atomic.Int64
-	leaving context.Context // ends when this process takes part no more: streams and sockets end with it, and short requests are still answered
+	leaving context.Context // ends at the end of Run: forwarded streams and sockets end then; short requests are still forwarded
 	leave   context.CancelFunc
 	relays  sync.WaitGroup // one for each term
 
-	mu       sync.Mutex // guards the rest
-	leader   *term      // nil: nobody leads, as far as is known
-	changed  chan struct{}
-	local    *local    // nil: this process does not lead
-	heard    time.Time // when the database last answered
-	blind    bool      // that is too long ago
+	mu       sync.Mutex    // guards the rest
+	leader   *term         // nil: there is no leader, as far as known
+	changed  chan struct{} // closed and replaced when leader or local changes
+	local    *local        // nil: this process does not lead
+	heard    time.Time     // when the database last responded
+	blind    bool          // the database has not responded for longer than blindAfter
 	ahead    time.Duration
-	vacant   time.Time // since when nobody leads
+	vacant   time.Time // since when there is no leader
 	drained  chan struct{}
 	draining bool
 }
 
-// term is the turn of a leader, as this process sees it.
+// term is the term of a leader as this process observes it.
 type term struct {
 	store.Term
 	ctx context.Context // ends with the term
@@ -107,11 +117,12 @@ type term struct {
 	relay relay // of the uplinks that this process forwards
 
 	mu      sync.Mutex // guards the rest
-	renewed time.Time  // when this process last saw that the leader renewed its lease
-	failed  time.Time  // since when it cannot be reached; zero: it can
+	renewed time.Time  // when this process last read that the leader had renewed its lease
+	failed  time.Time  // since when the leader cannot be reached; zero: it can
 }
 
-// begin makes the term one in which this process forwards, until end is called. Uplinks end when this process leaves, too.
+// begin prepares the term for forwarding. What is forwarded ends when t.end is called. Uplinks also end when leaving
+// ends.
 func (t *term) begin(leaving context.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(leaving, t.relay.end)
@@ -122,20 +133,20 @@ func (t *term) begin(leaving context.Context) {
 	}
 }
 
-// relayed returns when the term is over and its uplinks are closed.
+// relayed waits until the term has ended and its uplinks are closed.
 func (t *term) relayed() {
 	<-t.ctx.Done()
 	t.relay.wait()
 }
 
-// alive notes that the leader has renewed its lease.
+// alive records that the leader has renewed its lease.
 func (t *term) alive(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renewed = now
 }
 
-// reached notes whether the leader could be reached.
+// reached records whether the leader could be reached.
 func (t *term) reached(ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,21 +157,22 @@ func (t *term) reached(ok bool) {
 	}
 }
 
-// cut says whether the way to the leader is cut: it cannot be reached, although it has renewed its lease since. One that cannot be reached and does not renew it is dead, or about to
-// be replaced.
+// cut reports whether the network path to the leader is broken: the leader cannot be reached, but has renewed its lease
+// since the first failed attempt. A leader that cannot be reached and does not renew its lease is dead or about to be
+// replaced.
 func (t *term) cut() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.failed.IsZero() && t.renewed.After(t.failed.Add(cutAfter))
 }
 
-// local is the handler of the leader that this process is.
+// local is the handler of this process while it leads.
 type local struct {
 	handler http.Handler
-	busy    sync.WaitGroup // requests that are being answered
+	busy    sync.WaitGroup // requests that are being handled
 }
 
-// New makes a member. Its public handler is ServeHTTP, the one for the others is Peers.
+// New returns a member. ServeHTTP is its handler for clients and workers, Peers its handler for the other members.
 func New(c Config) *Member {
 	m := &Member{Config: c, changed: make(chan struct{}), drained: make(chan struct{}), heard: time.Now(), vacant: time.Now()}
 	m.leaving, m.leave = context.WithCancel(context.Background())
@@ -168,11 +180,12 @@ func New(c Config) *Member {
 	return m
 }
 
-// Drained is closed when this process was told to hand over and end.
+// Drained returns a channel that is closed when an operator has requested that this process hands over and ends.
 func (m *Member) Drained() <-chan struct{} { return m.drained }
 
-// Run takes part until ctx ends or this process is drained. It leaves its turn to another one before it ends, and forwards meanwhile. What comes after it has
-// ended is still forwarded to the leader that it knew: listeners are closed then.
+// Run takes part in the cluster until ctx ends or this process is drained. Then it ends its own term, waits for a limited
+// time until another member leads, and forwards requests meanwhile. Requests that arrive after Run has returned are
+// still forwarded to the last known leader. The listeners must be closed after Run.
 func (m *Member) Run(ctx context.Context) error {
 	staying, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
@@ -195,13 +208,14 @@ func (m *Member) Run(ctx context.Context) error {
 	return err
 }
 
-// Close ends everything that is still forwarded, and waits for the uplinks among it. It is called once, after Run.
+// Close ends all forwarded requests and waits until the uplinks are closed. It must be called once, after Run.
 func (m *Member) Close() {
 	m.follow(store.Term{})
 	m.relays.Wait()
 }
 
-// handOver waits until another one leads, though not for long, and when this process is drained until balancers have had a moment to see it.
+// handOver waits for a limited time until another member leads. If this process is not ready, such as when it is
+// drained, handOver also gives load balancers time to notice that.
 func (m *Member) handOver() {
 	most, least := time.After(handOverMost), time.After(0)
 	if m.ready() != nil {
@@ -221,7 +235,7 @@ func (m *Member) handOver() {
 	<-least
 }
 
-// beats says that this process lives, and learns what it should do.
+// beats records at intervals that this process is alive, and reads the term and whether this process must drain.
 func (m *Member) beats(ctx context.Context) error {
 	return every(ctx, beatEvery, func() {
 		s, err := m.Registry.Beat(ctx, int(m.uplinks.Load()))
@@ -259,7 +273,7 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 	}
 }
 
-// took notes what the database says of the leader, or that it does not answer.
+// took records the term that was read from the database, or that the database did not respond.
 func (m *Member) took(t store.Term, err error) {
 	now := time.Now()
 	m.mu.Lock()
@@ -284,7 +298,7 @@ func (m *Member) took(t store.Term, err error) {
 	}
 }
 
-// follow notes whose term it is. What was forwarded in another one ends.
+// follow records the current term. Everything that was forwarded in another term ends.
 func (m *Member) follow(t store.Term) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -300,7 +314,7 @@ func (m *Member) follow(t store.Term) {
 		return
 	}
 	if m.leader != nil && t.Epoch != 0 && t.Epoch < m.leader.Epoch {
-		return // read before the other
+		return // t was read before the term that is known
 	}
 	if m.leader != nil {
 		m.leader.end()
@@ -316,19 +330,19 @@ func (m *Member) follow(t store.Term) {
 	m.tell()
 }
 
-// tell wakes whoever waits for a leader. The lock is held.
+// tell wakes all that wait for a change of the leader. The caller holds m.mu.
 func (m *Member) tell() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// leads takes this process's turns.
+// leads calls Lead repeatedly, until ctx ends or this process is drained.
 func (m *Member) leads(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
 		select {
-		case <-m.drained: // it leaves its turn to the others, and takes no other
+		case <-m.drained: // this process ends its term and does not lead again
 			stop()
 		case <-ctx.Done():
 		}
@@ -346,21 +360,21 @@ func (m *Member) leads(ctx context.Context) {
 	}
 }
 
-// ClockRight says whether the clock of this process is the database's, as far as is known.
+// ClockRight reports whether the clock of this process agreed with the database's when it was last compared.
 func (m *Member) ClockRight() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ahead.Abs() <= mostAhead
 }
 
-// fit says whether this process may lead: its clock is right, or nobody else has taken the lead for a while.
+// fit reports whether this process may lead: its clock is right, or there was no leader for wrongClocks.
 func (m *Member) fit() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ahead.Abs() <= mostAhead || m.leader == nil && time.Since(m.vacant) > wrongClocks
 }
 
-// serve has requests answered here.
+// serve makes h handle the requests of this process; see Serve.
 func (m *Member) serve(h http.Handler, end func()) (stop func()) {
 	l := &local{handler: h}
 	m.mu.Lock()
@@ -377,7 +391,7 @@ func (m *Member) serve(h http.Handler, end func()) (stop func()) {
 	}
 }
 
-// enter is the handler of this process while it leads; leave must be called when it has answered.
+// enter returns the handler of this process while it leads. The caller must call leave after h has returned.
 func (m *Member) enter() (h http.Handler, leave func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -388,14 +402,16 @@ func (m *Member) enter() (h http.Handler, leave func(), ok bool) {
 	return m.local.handler, m.local.busy.Done, true
 }
 
-// state is who leads, as far as is known, and what to wait for until that changes.
+// state returns the leader's term, as far as known, and whether this process leads. changed is closed when one of them
+// changes.
 func (m *Member) state() (leader *term, here bool, changed <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.leader, m.local != nil, m.changed
 }
 
-// reachable says why this process, which does not lead, cannot serve everything; nil: it can. While the lead changes hands it can: requests wait.
+// reachable returns an error if this process, which does not lead, cannot forward requests. For holdLimit after the end
+// of a term it returns nil, because requests wait for the next leader.
 func (m *Member) reachable() error {
 	m.mu.Lock()
 	leader, vacant := m.leader, m.vacant
@@ -409,7 +425,7 @@ func (m *Member) reachable() error {
 	return nil
 }
 
-// ready says why this process cannot serve requests; nil: it can.
+// ready returns an error if this process cannot handle requests, or should get no new ones because it drains.
 func (m *Member) ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

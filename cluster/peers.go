@@ -14,31 +14,32 @@ import (
 	"svc"
 )
 
-// What orchestrators tell each other beside a request. Only the listener for them reads these headers, and takes them off.
+// Headers that orchestrators add to the requests and responses between them. In requests, only the listener for
+// orchestrators reads them, and it removes them before the request is handled.
 const (
 	headerPrefix  = "Svc-Peer-"
-	headerFrom    = headerPrefix + "From"    // the sender's id
-	headerProof   = headerPrefix + "Proof"   // that it holds the signing key
+	headerFrom    = headerPrefix + "From"    // the sender's ID
+	headerProof   = headerPrefix + "Proof"   // proves that the sender has the signing key
 	headerAddr    = headerPrefix + "Addr"    // the client's address
-	headerTLS     = headerPrefix + "Tls"     // the client spoke TLS; "verified": with a worker's certificate
-	headerRefused = headerPrefix + "Refused" // of an answer: nothing was done
+	headerTLS     = headerPrefix + "Tls"     // the client uses TLS; "verified": with a worker's certificate
+	headerRefused = headerPrefix + "Refused" // of a response: the request was refused before anything was done
 	tlsVerified   = "verified"
 )
 
-// proof shows that a replica that speaks to another one holds the signing key. It is good for that pair alone.
+// proof returns the proof that a replica has the signing key. It is valid only for this sender and this receiver.
 func proof(key []byte, from, to string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("svc peer\n" + from + "\n" + to))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// sign lets a request pass the listener of another replica.
+// sign adds the headers without which the listener of another replica refuses a request.
 func sign(h http.Header, key []byte, from, to string) {
 	h.Set(headerFrom, from)
 	h.Set(headerProof, proof(key, from, to))
 }
 
-// describe notes beside a request how it came. What a client wrote there itself is dropped.
+// describe adds headers that describe the client's connection. It removes such headers that the client sent itself.
 func describe(h http.Header, in *http.Request) {
 	unmark(h)
 	h.Set(headerAddr, in.RemoteAddr)
@@ -58,7 +59,8 @@ func unmark(h http.Header) {
 	}
 }
 
-// Peers is the handler of the listener for other orchestrators: their requests are answered as if they had come here.
+// Peers returns the handler of the listener for other orchestrators. While this process leads, it handles their requests
+// as if clients had sent them to this process. Otherwise it refuses them.
 func (m *Member) Peers() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := r.Header.Get(headerFrom)
@@ -88,17 +90,17 @@ func (m *Member) Peers() http.Handler {
 	})
 }
 
-// What orchestrators ask of each other, beside what they forward. No path of the API begins so.
+// Paths of the requests that orchestrators do not forward, but send themselves. No path of the API begins like them.
 const (
 	hintPath = "/peer/hint"
-	// FilesPath is below which the leader's files are.
+	// FilesPath is the prefix of the paths of the leader's files.
 	FilesPath = "/mirror/"
 )
 
-// Client sends requests to the leader's listener for orchestrators, at the address that Leader gives.
+// Client returns a client for the leader's listener for orchestrators. Leader returns the URL of that listener.
 func (m *Member) Client() *http.Client { return &http.Client{Transport: peerTransport{m}} }
 
-// Leader is the address of the leader, while that is another process.
+// Leader returns the URL of the leader's listener for orchestrators. ok is false if no other process leads.
 func (m *Member) Leader() (url string, ok bool) {
 	leader, here, _ := m.state()
 	if leader == nil || here || leader.Replica == m.ID {
@@ -109,7 +111,8 @@ func (m *Member) Leader() (url string, ok bool) {
 
 type peerTransport struct{ m *Member }
 
-// RoundTrip signs a request for whoever leads now.
+// RoundTrip signs a request and sends it to the leader. It returns an error if the request is for the address of another
+// orchestrator.
 func (t peerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	leader, _, _ := t.m.state()
 	if leader == nil || leader.Address != r.URL.Host {
@@ -128,8 +131,8 @@ func (t peerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Hints tells the leader each time that this process has written something, until ctx ends. committed gives what is closed at the next time. A hint that is lost costs
-// the leader the time until it looks by itself.
+// Hints sends the leader a hint each time this process has written to the database, until ctx ends. committed returns a
+// channel that is closed at the next write. If a hint is lost, the leader finds the change when it polls the database.
 func (m *Member) Hints(ctx context.Context, committed func() <-chan struct{}) {
 	client := m.Client()
 	client.Timeout = time.Second
@@ -152,7 +155,7 @@ func (m *Member) Hints(ctx context.Context, committed func() <-chan struct{}) {
 	}
 }
 
-// arrived is a request as it came to the orchestrator that forwarded it.
+// arrived returns a request as the orchestrator that forwarded it received it.
 func arrived(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())
 	if addr := r.Header.Get(headerAddr); addr != "" {
@@ -169,7 +172,8 @@ func arrived(r *http.Request) *http.Request {
 	return r
 }
 
-// Prints are what a member shows of its secrets, so that others can see whether theirs are the same.
+// Prints returns fingerprints of the secrets of a member, with which other members can check whether theirs are the
+// same. No secret can be derived from them.
 func Prints(key []byte, tokens ...string) (ofKey, ofTokens string) {
 	print := func(label string, parts ...string) string {
 		mac := hmac.New(sha256.New, key)

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// lastWordLimit is how long workers that read slowly have, after the end of a term, to take what was sent to them before.
+	// lastWordLimit is how long workers that read slowly have, after the end of a term, to read what was sent to them
+	// before.
 	lastWordLimit = 5 * time.Second
-	copyBytes     = 4 << 10 // of a buffer where connections are relayed by goroutines
+	copyBytes     = 4 << 10 // size of a buffer of an uplink that goroutines relay
 )
 
-// uplink is one that is forwarded: a worker's connection, and one to the leader.
+// uplink is a forwarded uplink: a worker's connection, and one to the leader.
 type uplink struct {
 	worker, leader net.Conn
-	frames         frames // that the leader has sent
+	frames         frames // of the data that the leader has sent
 }
 
 func (u *uplink) close() {
@@ -24,17 +25,19 @@ func (u *uplink) close() {
 	_ = u.leader.Close()
 }
 
-// relay carries the uplinks that are forwarded in one term of a leader. There are thousands of them, and most are idle: where the system allows it, one goroutine
-// carries all of them (relayLoop), else two goroutines each.
+// relay forwards the data of all uplinks of one term. There are thousands of them, and most are idle. Therefore one
+// goroutine relays all of them (relayLoop). If an uplink uses TLS or the operating system has no relayLoop, two
+// goroutines relay it.
 type relay struct {
 	mu     sync.Mutex // guards the rest
 	ended  bool
-	loop   *relayLoop // nil: it was not needed yet
-	copied map[*uplink]bool
+	loop   *relayLoop       // nil: it was not needed yet, or could not be created
+	copied map[*uplink]bool // the uplinks that goroutines relay
 	tasks  sync.WaitGroup
 }
 
-// add relays an uplink until one side ends or the relay does. After the end of the relay, it is ended at once.
+// add relays an uplink until one of its connections or the relay ends. If the relay has ended, add sends the worker a
+// close frame and closes both connections.
 func (r *relay) add(u *uplink) {
 	if r.start(u) {
 		return
@@ -43,7 +46,7 @@ func (r *relay) add(u *uplink) {
 	u.close()
 }
 
-// start is add before the end of the relay.
+// start starts to relay an uplink. It returns false if the relay has ended.
 func (r *relay) start(u *uplink) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +75,7 @@ func (r *relay) start(u *uplink) bool {
 	return true
 }
 
-// end ends all uplinks, with a close frame where the leader has sent none. It does not wait.
+// end ends all uplinks, with a close frame to the worker if the leader has sent none. It does not wait.
 func (r *relay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,10 +91,11 @@ func (r *relay) end() {
 	}
 }
 
-// wait returns when all is closed.
+// wait waits until all uplinks are closed. It must be called after end.
 func (r *relay) wait() { r.tasks.Wait() }
 
-// copy relays with two goroutines, for connections that are more than a socket, and for systems without a loop.
+// copy relays with two goroutines. It is for connections that are not plain TCP sockets, and for systems without
+// relayLoop.
 func (u *uplink) copy() {
 	var toLeader sync.WaitGroup
 	toLeader.Go(func() {
@@ -103,13 +107,15 @@ func (u *uplink) copy() {
 	toLeader.Wait()
 }
 
-// end closes the leader's side: what came from it before is still written to the worker, if that reads it soon.
+// end closes the connection to the leader. Data that was already read from it is still written to the worker, for at
+// most lastWordLimit.
 func (u *uplink) end() {
 	_ = u.worker.SetWriteDeadline(time.Now().Add(lastWordLimit))
 	_ = u.leader.Close()
 }
 
-// onlyReader and onlyWriter hide that a connection could copy by itself, for which it would hold a pipe while it is idle.
+// onlyReader and onlyWriter hide the methods WriteTo and ReadFrom of a TCP connection. They would use splice, which
+// holds a pipe while the connection is idle.
 type (
 	onlyReader struct{ io.Reader }
 	onlyWriter struct{ io.Writer }

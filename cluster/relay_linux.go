@@ -13,41 +13,45 @@ import (
 )
 
 const (
-	loopBytes  = 64 << 10 // read at a time, and so what waits at most in each direction of an uplink
-	loopEvents = 128      // taken at a time
-	// stuckLimit is how long a peer may confirm or read nothing of what waits for it. The system ends its connection then.
+	loopBytes  = 64 << 10 // bytes read at a time, and so the most that is pending in each direction of an uplink
+	loopEvents = 128      // events read at a time
+	// stuckLimit is how long a peer may neither acknowledge nor read any of the data that waits for it. After that the
+	// kernel ends the connection.
 	stuckLimit = time.Minute
 )
 
-// relayLoop relays between sockets in one goroutine, with one buffer. An idle uplink costs two descriptors and a few hundred bytes. The sockets are in an epoll set,
-// level-triggered: it reports a socket as long as it can be read (EPOLLIN) or written (EPOLLOUT). Go's own poller watches the descriptor of the set, so that no thread blocks.
+// relayLoop relays between sockets in one goroutine, with one buffer. An idle uplink costs two descriptors and a few
+// hundred bytes. The sockets are in a level-triggered epoll set: it reports a socket as long as the socket can be read
+// (EPOLLIN) or written (EPOLLOUT). Go's network poller watches the descriptor of the set, so that no thread blocks.
 //
-// What cannot be written at once is kept in the receiver's end, whose source is not read meanwhile. The loop never waits for one socket: a slow worker does not delay the others.
+// Data that a socket does not accept at once is stored as pending in its end. While data is pending in one end, the
+// other end is not read. The loop never waits for a single socket, so a slow worker does not delay the others.
 type relayLoop struct {
 	set  *os.File
-	wait syscall.RawConn // of set
+	wait syscall.RawConn // set as a raw connection, which can wait until an event is ready
 	buf  []byte
 
-	mu   sync.Mutex // guards the rest; the ends themselves are the goroutine's
-	ends map[int32]*relayEnd
-	over bool // the set is closed
+	mu   sync.Mutex          // guards the fields below; the ends themselves belong to the goroutine of run
+	ends map[int32]*relayEnd // by descriptor
+	over bool                // the loop has ended and accepts no uplink
 }
 
-// relayEnd is one side of an uplink. Errors of writes are ignored: after them, a read of the same socket reports the end of the connection.
+// relayEnd is one connection of an uplink. Errors of writes are ignored, because the next read of the same socket
+// reports the end of the connection.
 type relayEnd struct {
 	fd      int32
-	watched bool   // it is in the set
-	done    bool   // nothing more is read from it: it has ended, or the term has
-	pending []byte // to be written to it
+	watched bool   // the socket is in the epoll set
+	done    bool   // no more data is read from the socket: the connection or the term has ended
+	pending []byte // data to be written to the socket
 	other   *relayEnd
 	link    *relayedLink
 }
 
-// relayedLink is what both ends have in common.
+// relayedLink is an uplink in the loop: both ends and what they share.
 type relayedLink struct {
 	worker, leader relayEnd
-	frames         frames // that the leader has sent
-	released       func() // the worker's connection is closed
+	frames         frames // of the data that the leader has sent
+	released       func() // called when the worker's connection is closed
 	closed         bool
 }
 
@@ -56,14 +60,14 @@ func newRelayLoop() (*relayLoop, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	if err := unix.SetNonblock(set, true); err != nil { // else os.File would not have it watched
+	if err := unix.SetNonblock(set, true); err != nil { // Go's poller watches only non-blocking files
 		_ = unix.Close(set)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	l := &relayLoop{set: os.NewFile(uintptr(set), "epoll"), buf: make([]byte, loopBytes), ends: map[int32]*relayEnd{}}
 	l.wait, err = l.set.SyscallConn()
 	if err == nil {
-		err = l.set.SetDeadline(time.Time{}) // it fails where the set is not watched
+		err = l.set.SetDeadline(time.Time{}) // fails if Go's poller does not watch the set
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.set.Close())
@@ -71,7 +75,8 @@ func newRelayLoop() (*relayLoop, error) {
 	return l, nil
 }
 
-// add takes an uplink over. It is false, and nothing has changed, where one of its connections is more than a socket, such as one with TLS, or the loop is over.
+// add takes over an uplink. It returns false if one of the connections is not a plain TCP socket, such as one with TLS,
+// if the loop has ended, or after an error. The caller can still use the uplink then.
 func (l *relayLoop) add(u *uplink) bool {
 	link := &relayedLink{frames: u.frames, released: func() {}}
 	worker := u.worker
@@ -94,16 +99,17 @@ func (l *relayLoop) add(u *uplink) bool {
 	if err != nil {
 		for _, fd := range fds {
 			delete(l.ends, fd)
-			_ = l.control(unix.EPOLL_CTL_DEL, fd, 0) // it would stay as long as the connection has another descriptor
+			_ = l.control(unix.EPOLL_CTL_DEL, fd, 0) // needed because the connection has another descriptor: Close alone does not remove it
 			_ = unix.Close(int(fd))
 		}
 		return false
 	}
-	_, _ = worker.Close(), u.leader.Close() // of these descriptors alone: the connections stay open
+	_, _ = worker.Close(), u.leader.Close() // closes only these descriptors; the new ones keep the connections open
 	return true
 }
 
-// descriptors gives new descriptors of connections that are plain sockets.
+// descriptors returns a new descriptor for each connection, and sets stuckLimit. ok is false if a connection is not a
+// plain TCP socket, or after an error.
 func descriptors(conns ...net.Conn) (fds []int32, ok bool) {
 	defer func() {
 		for i := 0; !ok && i < len(fds); i++ {
@@ -132,10 +138,10 @@ func descriptors(conns ...net.Conn) (fds []int32, ok bool) {
 	return fds, true
 }
 
-// end has the loop end all uplinks. It may be called while the loop runs, once.
+// end makes the loop end all uplinks. It may be called while the loop runs, but only once.
 func (l *relayLoop) end() { _ = l.set.SetReadDeadline(time.Unix(1, 0)) }
 
-// run relays until the loop is ended and everything is closed.
+// run relays until end was called and all connections are closed.
 func (l *relayLoop) run() {
 	events, found, n := make([]unix.EpollEvent, loopEvents), make([]*relayEnd, loopEvents), 0
 	ready := func(set uintptr) bool {
@@ -154,8 +160,9 @@ func (l *relayLoop) run() {
 	l.closeAll()
 }
 
-// handle reads and writes what the events allow. Only this goroutine closes descriptors, and it finds the ends of all events before it closes any: an event of a closed
-// descriptor is never taken for one of a new connection with the same number.
+// handle reads and writes the sockets of the events. Only this goroutine closes the descriptors of uplinks in the loop,
+// and handle looks up the ends of all events before it closes any. Therefore an event of a closed uplink is never
+// applied to a new one whose descriptor has the same number.
 func (l *relayLoop) handle(events []unix.EpollEvent, found []*relayEnd) {
 	l.mu.Lock()
 	for i, event := range events {
@@ -177,13 +184,13 @@ func (l *relayLoop) handle(events []unix.EpollEvent, found []*relayEnd) {
 		case !broken && event.Events&unix.EPOLLIN == 0:
 		case len(e.other.pending) == 0:
 			l.receive(e)
-		case broken: // it is not read now, and the set would report it again and again
+		case broken: // it cannot be read while data is pending, and the set would report it repeatedly
 			l.finish(e)
 		}
 	}
 }
 
-// receive reads once, and passes on what came.
+// receive reads once from an end and writes the data to the other one.
 func (l *relayLoop) receive(e *relayEnd) {
 	n, err := unix.Read(int(e.fd), l.buf)
 	switch {
@@ -203,7 +210,8 @@ func (l *relayLoop) receive(e *relayEnd) {
 	}
 }
 
-// finish is called when nothing more comes from an end. What came before is still passed on.
+// finish is called when no more data is read from an end. Data that was already read is still written to the other end.
+// If the leader sent no close frame, the worker gets one.
 func (l *relayLoop) finish(e *relayEnd) {
 	e.done = true
 	if e == &e.link.leader {
@@ -213,7 +221,7 @@ func (l *relayLoop) finish(e *relayEnd) {
 	l.flush(e.other)
 }
 
-// flush writes what waits.
+// flush writes the pending data of an end. If all is written and the other end is done, it closes the uplink.
 func (l *relayLoop) flush(e *relayEnd) {
 	if e.pending = l.write(e, e.pending); len(e.pending) == 0 {
 		e.pending = nil
@@ -226,7 +234,7 @@ func (l *relayLoop) flush(e *relayEnd) {
 	l.watch(e.other)
 }
 
-// write writes what it can, and gives the rest; of a connection that is over, nothing.
+// write writes what the socket accepts and returns the rest. After an error it returns nil: the data is discarded.
 func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 	for len(b) > 0 {
 		n, err := unix.Write(int(e.fd), b)
@@ -243,7 +251,8 @@ func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 	return nil
 }
 
-// watch sets what the set reports of an end. One that will not be read again and has nothing to be written is taken out: its errors would be reported again and again.
+// watch updates which events the epoll set reports for an end. An end that is not read again and has no pending data is
+// removed, because the set would report its errors repeatedly.
 func (l *relayLoop) watch(e *relayEnd) {
 	var wanted uint32
 	if !e.done && !e.other.done && len(e.other.pending) == 0 {
@@ -258,7 +267,7 @@ func (l *relayLoop) watch(e *relayEnd) {
 		if !e.watched {
 			op = unix.EPOLL_CTL_ADD
 		}
-		_ = l.control(op, e.fd, wanted) // it is in the set, or was
+		_ = l.control(op, e.fd, wanted) // no error is expected: the socket is in the set, or was
 		e.watched = true
 	case e.watched:
 		_ = l.control(unix.EPOLL_CTL_DEL, e.fd, 0)
@@ -274,18 +283,18 @@ func (l *relayLoop) control(op int, fd int32, events uint32) error {
 	return errors.Join(controlErr, err)
 }
 
-// close closes both ends.
+// close closes both connections of an uplink.
 func (l *relayLoop) close(link *relayedLink) {
 	link.closed = true
 	l.mu.Lock()
 	delete(l.ends, link.worker.fd)
 	delete(l.ends, link.leader.fd)
 	l.mu.Unlock()
-	_, _ = unix.Close(int(link.worker.fd)), unix.Close(int(link.leader.fd)) // which takes them out of the set
+	_, _ = unix.Close(int(link.worker.fd)), unix.Close(int(link.leader.fd)) // this also removes them from the set
 	link.released()
 }
 
-// links lists what is open.
+// links returns the open uplinks.
 func (l *relayLoop) links() (all []*relayedLink) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -303,7 +312,7 @@ func (l *relayLoop) left() int {
 	return len(l.ends)
 }
 
-// finishAll ends the leader's side of all.
+// finishAll finishes the leader's end of all uplinks.
 func (l *relayLoop) finishAll() {
 	for _, link := range l.links() {
 		if !link.leader.done {
@@ -312,7 +321,7 @@ func (l *relayLoop) finishAll() {
 	}
 }
 
-// closeAll ends the loop.
+// closeAll closes all uplinks and the epoll set. After that add accepts no uplink.
 func (l *relayLoop) closeAll() {
 	l.mu.Lock()
 	l.over = true

@@ -4,7 +4,7 @@ package cluster
 
 import "errors"
 
-// relayLoop exists on Linux alone.
+// relayLoop is only implemented on Linux.
 type relayLoop struct{}
 
 func newRelayLoop() (*relayLoop, error) { return nil, errors.ErrUnsupported }

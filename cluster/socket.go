@@ -12,12 +12,12 @@ import (
 	"github.com/coder/websocket"
 )
 
-// lastWord is told to whoever has a socket when the leader goes away without a word of its own.
+// lastWord is the reason in the close frame of a socket if the leader went away without a close frame.
 const lastWord = "the orchestrator that served this socket went away; open it again"
 
-// closeFrame is the end of a WebSocket, as a server sends it.
+// closeFrame returns a close frame of a WebSocket as a server sends it: without a mask.
 func closeFrame(code websocket.StatusCode, reason string) []byte {
-	frame := []byte{0x80 | opClose, byte(2 + len(reason))} // short: one byte of length is enough
+	frame := []byte{0x80 | opClose, byte(2 + len(reason))} // the length fits into one byte, because reason is short
 	frame = binary.BigEndian.AppendUint16(frame, uint16(code))
 	return append(frame, reason...)
 }
@@ -29,11 +29,11 @@ const (
 	maskedBit  = 0x80
 )
 
-// frames follows what a server sends on a WebSocket, to know where a frame ends.
+// frames parses the stream that a server sends on a WebSocket, to find where a frame ends.
 type frames struct {
-	head   []byte // of the next frame, as far as it has come
-	left   uint64 // bytes of the present frame that are still to come
-	closed bool   // the last frame was the end
+	head   []byte // of the next frame: the bytes received so far
+	left   uint64 // bytes of the current frame that were not received yet
+	closed bool   // the server has sent a close frame
 }
 
 func (f *frames) pass(p []byte) {
@@ -51,7 +51,7 @@ func (f *frames) pass(p []byte) {
 	}
 }
 
-// size is what follows the head, once that is whole.
+// size returns how many bytes follow the head. whole is false if the head is incomplete.
 func (f *frames) size() (n uint64, whole bool) {
 	h := f.head
 	if len(h) < 2 {
@@ -79,7 +79,8 @@ func (f *frames) size() (n uint64, whole bool) {
 	return n, true
 }
 
-// closing is the frame that ends the socket for a server that has gone away; nothing where it has ended it itself, or within a frame.
+// closing returns the close frame to send after a server has gone away. It returns nil if the server has sent one itself,
+// or if its stream ended within a frame.
 func (f *frames) closing() []byte {
 	if f.left > 0 || len(f.head) > 0 || f.closed {
 		return nil
@@ -87,12 +88,12 @@ func (f *frames) closing() []byte {
 	return closeFrame(websocket.StatusServiceRestart, lastWord)
 }
 
-// spoken reads a WebSocket to its end, and ends it with a word when the server did not.
+// spoken reads a WebSocket to its end, and adds a close frame if the server sent none.
 type spoken struct {
 	io.Reader
 	frames frames
-	rest   []byte // of that word
-	err    error  // what follows it
+	rest   []byte // of that close frame
+	err    error  // returned after rest
 }
 
 func (s *spoken) Read(p []byte) (int, error) {
@@ -114,22 +115,23 @@ func (s *spoken) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// counted counts a connection from its upgrade until it is closed: whoever answers may be done with the request long before.
+// counted is a response writer that counts a connection from its upgrade until it is closed. The handler of the request
+// may return long before.
 type counted struct {
 	http.ResponseWriter
 	open *atomic.Int64
 }
 
-// Unwrap leads to what else the writer can do.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// Hijack hands the connection over.
+// Hijack takes over the connection and counts it.
 func (c *counted) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(c.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	open := c.open // alone: the writer has the whole request, and its buffers
+	open := c.open // a copy, because c would keep the whole request and its buffers in memory
 	open.Add(1)
 	return &countedConn{conn, sync.OnceFunc(func() { open.Add(-1) })}, buffered, nil
 }
@@ -139,7 +141,7 @@ type countedConn struct {
 	left func()
 }
 
-// Close ends the connection.
+// Close closes the connection, which no longer counts.
 func (c *countedConn) Close() error {
 	defer c.left()
 	return c.Conn.Close()

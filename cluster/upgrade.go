@@ -13,21 +13,23 @@ import (
 	"time"
 )
 
-// handOverLimit is how long the two connections of an uplink may take to accept the few bytes that come before it is relayed.
+// handOverLimit is the timeout for each of the two connections of an uplink to accept the few bytes that are sent before
+// the uplink is relayed.
 const handOverLimit = 10 * time.Second
 
-// errRelayed says that the answer is an uplink, which the relay has.
+// errRelayed is the error for a response that opened an uplink. No other response must be sent.
 var errRelayed = errors.New("the uplink is relayed")
 
-// opensUplink says whether a request asks for the socket of a worker.
+// opensUplink reports whether a request opens an uplink.
 func (f *forwarder) opensUplink(r *http.Request) bool {
 	return r.URL.Path == f.m.UplinkPath && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// upgrader sends requests for uplinks. In place of http.Transport it gives the connection away with the answer, without goroutines or buffers that belong to it.
+// upgrader sends requests for uplinks. Unlike http.Transport, it returns the connection itself with the response, and
+// leaves no goroutines or buffers behind.
 type upgrader struct{ dialer *net.Dialer }
 
-// RoundTrip sends a request on a connection of its own. The body of an answer that switches protocols is a *leaderSide.
+// RoundTrip sends a request on a new connection. The body of a response that switches protocols is a *leaderSide.
 func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 	conn, err := u.dialer.DialContext(r.Context(), "tcp", r.URL.Host)
 	if err != nil {
@@ -57,15 +59,15 @@ func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// leaderSide is the connection to the leader of an uplink that it has accepted.
+// leaderSide is the connection to the leader of an uplink that the leader has accepted.
 type leaderSide struct {
 	io.Reader
-	conn   net.Conn // nil: it was taken
+	conn   net.Conn // nil: take was called
 	ahead  *bufio.Reader
 	leader *term
 }
 
-// take gives the connection, and what was read from it beyond the answer.
+// take returns the connection, and the bytes that were read from it after the response. The caller owns both.
 func (s *leaderSide) take() (net.Conn, []byte, error) {
 	conn := s.conn
 	s.conn = nil
@@ -73,7 +75,7 @@ func (s *leaderSide) take() (net.Conn, []byte, error) {
 	return conn, ahead, err
 }
 
-// Close ends the connection unless it was taken.
+// Close closes the connection unless take was called.
 func (s *leaderSide) Close() error {
 	if s.conn == nil {
 		return nil
@@ -81,7 +83,8 @@ func (s *leaderSide) Close() error {
 	return s.conn.Close()
 }
 
-// relay takes the worker's connection from the HTTP server and has both sides relayed. It returns errRelayed then, and the request is over: nothing of it is kept.
+// relay takes over the worker's connection from the HTTP server and relays it to the leader. If it took the connection
+// over, it returns errRelayed, also when the uplink could not be opened. Nothing of the request stays in memory.
 func (f *forwarder) relay(w http.ResponseWriter, resp *http.Response, side *leaderSide) error {
 	if !strings.EqualFold(resp.Header.Get("Upgrade"), "websocket") {
 		return fmt.Errorf("the leader switched to protocol %q", resp.Header.Get("Upgrade"))
@@ -101,13 +104,13 @@ func (f *forwarder) relay(w http.ResponseWriter, resp *http.Response, side *lead
 	err = errors.Join(err, send(worker, answer.Bytes()), send(leader, toLeader))
 	if err != nil {
 		link.close()
-		return errRelayed // the worker sees its connection end
+		return errRelayed // the worker's connection is closed, so that it connects again
 	}
 	side.leader.relay.add(link)
 	return errRelayed
 }
 
-// send writes what came before the relay.
+// send writes b to a connection that is not relayed, within handOverLimit.
 func send(conn net.Conn, b []byte) error {
 	if len(b) == 0 {
 		return nil
