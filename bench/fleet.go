@@ -11,14 +11,14 @@ import (
 const (
 	fleetSize   = 5000
 	fleetBeat   = 30 * time.Second
-	fleetSettle = fleetBeat + 5*time.Second // every worker has sent a heartbeat of its own since it connected
+	fleetSettle = fleetBeat + 5*time.Second // every worker has sent a periodic heartbeat since it connected
 	fleetWatch  = 2 * fleetBeat
-	fleetDown   = 10 * time.Second // how long the orchestrator is away
+	fleetDown   = 10 * time.Second // how long the orchestrator is down
 	fleetReturn = 60 * time.Second
 )
 
-// fleet measures what idle uplinks cost the orchestrator, and how they come
-// back after it was away. Orchestrator and workers have a process each.
+// fleet measures how much memory and CPU time idle uplinks cost the orchestrator, and how fast the workers connect again
+// after the orchestrator was down. The orchestrator and all workers together have one process each.
 func fleet(ctx context.Context, r *report) (err error) {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -33,7 +33,7 @@ func fleet(ctx context.Context, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = o.close() }() // its figures are taken by then
+	defer func() { _ = o.close() }() // its usage was read before
 	workers, err := startChild(ctx, "fleet")
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func fleet(ctx context.Context, r *report) (err error) {
 	r.atMost(fmt.Sprintf("cores for heartbeats of %d uplinks", fleetSize), (later.CPU-idle.CPU).Seconds()/fleetWatch.Seconds(), 0.15, "")
 
 	r.note("restarting the orchestrator")
-	if err := o.close(); err != nil { // on a busy machine it gives up on some sockets after 5 s
+	if err := o.close(); err != nil { // on a busy machine it does not wait for some sockets longer than 5 s, and returns an error
 		r.note("the orchestrator did not end in order: %v", err)
 	}
 	if err := pause(ctx, fleetDown); err != nil {
@@ -90,7 +90,7 @@ func fleet(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-// freeAddr is an address that both starts of the orchestrator can have.
+// freeAddr returns a free address, so that the orchestrator can use the same one after its restart.
 func freeAddr(ctx context.Context) (string, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -23,11 +23,12 @@ import (
 
 var fleetToken = strings.Repeat("ab", 16)
 
-// fleetSite is one or several orchestrators on a database of their own, without anything between them: each is the product's command in a process of this program, which
-// frees memory when it is asked to.
+// fleetSite is one or several orchestrators on a database of their own. Clients and workers connect to them directly,
+// without a load balancer. Each orchestrator is the product's command in a child process of this program, which frees
+// unused memory on a signal.
 type fleetSite struct {
 	all     []*proctest.Orchestrator
-	peers   []string // the addresses at which the others reach each
+	peers   []string // the address of each for the others
 	clients []*api.Client
 	db      *sql.DB
 }
@@ -65,7 +66,8 @@ func newFleetSite(t *holder, n, hosts int) *fleetSite {
 	return s
 }
 
-// addHosts has an orchestrator make the schema and a host, which is copied then: to make thousands one by one takes minutes.
+// addHosts makes an orchestrator create the schema and one host, and copies that host in the database. To create
+// thousands of hosts through the API would take minutes.
 func (s *fleetSite) addHosts(t *holder, n int) error {
 	first := s.all[0]
 	first.Start()
@@ -78,14 +80,15 @@ func (s *fleetSite) addHosts(t *holder, n int) error {
 	return err
 }
 
-// memberProcess is the product's orchestrator with the arguments after its role and the product's path. SIGUSR1 has it free the memory that it does not use.
+// memberProcess runs the product's orchestrator with the arguments that follow its role and the path of the product. At
+// SIGUSR1 it returns unused memory to the operating system.
 func memberProcess(context.Context, pipe) error {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
 	go func() {
 		for range asked {
 			debug.FreeOSMemory()
-			debug.FreeOSMemory() // what sync.Pool has is garbage the second time
+			debug.FreeOSMemory() // a sync.Pool keeps its contents for one more garbage collection
 		}
 	}()
 	if code := cli.Main(os.Args[4:]); code != 0 {
@@ -94,7 +97,7 @@ func memberProcess(context.Context, pipe) error {
 	return nil
 }
 
-// client is one of the clients, each of another orchestrator.
+// client returns the client of an orchestrator. i may be any number: it is taken modulo the number of orchestrators.
 func (s *fleetSite) client(i int) *api.Client { return s.clients[i%len(s.clients)] }
 
 func (s *fleetSite) urls() (urls []string) {
@@ -104,11 +107,11 @@ func (s *fleetSite) urls() (urls []string) {
 	return urls
 }
 
-// siteUse is what all orchestrators together use: bytes of memory, and processors over fleetWatch.
+// siteUse is what all orchestrators together use: bytes of memory, and the mean number of cores during fleetWatch.
 type siteUse struct {
 	memory int64
 	cores  float64
-	each   []string // memory
+	each   []string // the memory of each orchestrator
 }
 
 func (s *fleetSite) use(ctx context.Context) (u siteUse, err error) {
@@ -138,7 +141,7 @@ func (s *fleetSite) cpu() (sum time.Duration) {
 	return sum
 }
 
-// task makes a project with a task to run.
+// task creates a project with a task, and returns the task's ID.
 func (s *fleetSite) task(ctx context.Context, title string) (id string, err error) {
 	project, err := s.client(0).CreateProject(ctx, api.CreateProject{Name: title, Cwd: api.Some("/tmp")})
 	if err != nil {
@@ -148,7 +151,7 @@ func (s *fleetSite) task(ctx context.Context, title string) (id string, err erro
 	return item.ID, err
 }
 
-// count reads a number from the database.
+// count runs a query that returns one number.
 func (s *fleetSite) count(ctx context.Context, query string, args ...any) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, query, args...).Scan(&n)
 	return n, err

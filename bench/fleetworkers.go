@@ -14,24 +14,24 @@ import (
 	"svc/wire"
 )
 
-// fleetOrder connects workers, or asks how they came back.
+// fleetOrder requests that workers connect, or, in later orders, how they have connected again.
 type fleetOrder struct {
-	URLs    []string // of the orchestrators: a worker turns to the next one when its uplink ends
+	URLs    []string // of the orchestrators; a worker connects to the next one when its uplink ends
 	Token   string
 	Workers int
-	Since   time.Time     // the orchestrator was back, or away
-	Within  time.Duration // how long to wait for all
+	Since   time.Time     // when the orchestrator was started again or killed; the first order counts from its own start
+	Within  time.Duration // how long to wait until all are connected; 0: 5 minutes
 }
 
-// fleetAnswer is how the workers came back.
+// fleetAnswer reports how the workers connected.
 type fleetAnswer struct {
-	Open       int // are connected
-	Back       int // came since then
-	Last       time.Duration
-	Peak, Mean float64 // connects per second
+	Open       int           // workers that are connected
+	Back       int           // those of them that connected after Since
+	Last       time.Duration // from Since until the last one connected
+	Peak, Mean float64       // connects per second
 }
 
-// fleetState knows when each worker's uplink was last answered.
+// fleetState stores which workers are connected, and since when: the first response on the uplink.
 type fleetState struct {
 	mu    sync.Mutex // guards alive
 	alive map[int]time.Time
@@ -55,7 +55,7 @@ func (s *fleetState) open() int {
 	return len(s.alive)
 }
 
-// since is the moments at which workers came back after a time.
+// since returns when workers connected after t, as durations from t in ascending order.
 func (s *fleetState) since(t time.Time) []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *fleetState) since(t time.Time) []time.Duration {
 	return out
 }
 
-// fleetWorkers is the child with the workers.
+// fleetWorkers is the role of the child process that runs all workers.
 func fleetWorkers(ctx context.Context, p pipe) error {
 	var o fleetOrder
 	if err := p.ask(&o); err != nil {
@@ -94,18 +94,19 @@ func fleetWorkers(ctx context.Context, p pipe) error {
 	}
 }
 
-// addresses is how many of the loopback network the workers connect from. An orchestrator bounds the connections of one address that have not shown a token yet.
+// addresses is the number of loopback addresses from which the workers connect. An orchestrator limits the number of
+// connections without an accepted token from one address.
 const addresses = 250
 
 var turn atomic.Uint32
 
-// fromManyAddresses dials from one address after the other, as hosts have their own.
+// fromManyAddresses dials from one address after the other, because real hosts have an address each.
 func fromManyAddresses(ctx context.Context, network, addr string) (net.Conn, error) {
 	own := net.IPv4(127, 0, 1, byte(1+turn.Add(1)%addresses))
 	return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: own}}).DialContext(ctx, network, addr)
 }
 
-// await waits until all workers are connected, or for too long.
+// await waits until all workers are connected, at most for o.Within after since.
 func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 	if o.Within == 0 {
 		o.Within = 5 * time.Minute
@@ -127,7 +128,7 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 	}
 	a.Last = back[len(back)-1]
 	a.Mean = float64(len(back)) / max(a.Last.Seconds(), 1)
-	for i, j := 0, 0; i < len(back); i++ { // the fullest second, wherever it begins
+	for i, j := 0, 0; i < len(back); i++ { // the second with the most connects; it may begin at any time
 		for back[i]-back[j] > time.Second {
 			j++
 		}
@@ -136,9 +137,8 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 	return a
 }
 
-// keepConnected holds one connection after the other, with the worker's own
-// back-off: the bound doubles from 0.5 s to 30 s with each failure, and the wait
-// is drawn evenly from nothing up to the bound.
+// keepConnected connects again whenever a connection ends, with the same back-off as the product's worker: the limit
+// doubles from 0.5 s to 30 s with each failure, and the wait is random between zero and the limit.
 func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, urls []string) {
 	for failures, at := 0, i; ctx.Err() == nil; {
 		if w.serve(ctx, func() { s.set(i, time.Now()) }) {
@@ -158,8 +158,8 @@ func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, ur
 	}
 }
 
-// serve holds one connection until it drops. It is false when no heartbeat was
-// answered on it.
+// serve opens a connection and uses it until it ends. lived is false if no heartbeat was acknowledged on it. serve calls
+// alive at the first acknowledgement.
 func (w *fakeWorker) serve(ctx context.Context, alive func()) (lived bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

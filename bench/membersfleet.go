@@ -13,15 +13,16 @@ import (
 
 const (
 	crowdSize   = 10_000
-	crowdRate   = 300              // runs a second
-	crowdBefore = 10 * time.Second // that runs are asked for until an orchestrator is killed
-	crowdAfter  = 50 * time.Second
-	crowdReturn = 30 * time.Second
-	crowdMost   = 90 * time.Second // to see how long it takes when it takes too long
+	crowdRate   = 300              // runs per second
+	crowdBefore = 10 * time.Second // from the first request for a run until an orchestrator is killed
+	crowdAfter  = 50 * time.Second // from then until the last request for a run
+	crowdReturn = 30 * time.Second // limit until all workers are connected again
+	crowdMost   = 90 * time.Second // how long to wait, so that a time above the limit can be measured too
 )
 
-// membersFleet measures what idle uplinks cost three orchestrators on one PostgreSQL, two of which forward theirs, beside one; and how
-// they come back after one was killed, while runs go on.
+// membersFleet compares the cost of idle uplinks at three orchestrators on one PostgreSQL database, two of which forward
+// theirs, with the cost at a single orchestrator. It also measures how fast the workers connect again after an
+// orchestrator was killed, while runs are created.
 func membersFleet(ctx context.Context, r *report) error {
 	alone, err := crowdOn(ctx, r, 1, func(*crowd) error { return nil })
 	if err != nil {
@@ -43,16 +44,16 @@ func membersFleet(ctx context.Context, r *report) error {
 	return nil
 }
 
-// crowdCost is what idle uplinks take: memory of each in kB, and processors of all.
+// crowdCost is the cost of idle uplinks: memory of each in kB, and the number of cores for all.
 type crowdCost struct{ memory, cores float64 }
 
-// crowd is many workers that are connected to some orchestrators.
+// crowd is a large number of workers and the orchestrators that they connect to.
 type crowd struct {
 	*fleetSite
 	workers *child
 }
 
-// crowdOn connects the workers to n orchestrators, measures what they cost and does the rest.
+// crowdOn connects the workers to n orchestrators, measures the cost, and then calls rest.
 func crowdOn(ctx context.Context, r *report, n int, rest func(*crowd) error) (cost crowdCost, err error) {
 	t := &holder{}
 	defer t.release()
@@ -74,7 +75,7 @@ func crowdOn(ctx context.Context, r *report, n int, rest func(*crowd) error) (co
 	})
 }
 
-// cost compares the orchestrators without workers to the same with all of them.
+// cost returns the difference between the usage of the orchestrators with all workers and without workers.
 func (c *crowd) cost(ctx context.Context, r *report) (cost crowdCost, err error) {
 	before, err := c.use(ctx)
 	if err != nil {
@@ -100,7 +101,8 @@ func (c *crowd) cost(ctx context.Context, r *report) (cost crowdCost, err error)
 	return cost, nil
 }
 
-// lose kills an orchestrator while runs are asked for, and starts it again after its workers have found others.
+// lose kills an orchestrator while runs are created, and starts it again after its workers have connected to other
+// orchestrators and all runs have ended.
 func (c *crowd) lose(ctx context.Context, r *report, which string) error {
 	leader, err := c.leader(ctx)
 	if err != nil {
@@ -121,7 +123,7 @@ func (c *crowd) lose(ctx context.Context, r *report, which string) error {
 	}
 	killed := time.Now()
 	victim.Kill()
-	if err := pause(ctx, 2*time.Second); err != nil { // all have seen it by then
+	if err := pause(ctx, 2*time.Second); err != nil { // by then all its workers have noticed it
 		return err
 	}
 	var a fleetAnswer
@@ -150,7 +152,8 @@ func (c *crowd) lose(ctx context.Context, r *report, which string) error {
 	return pause(ctx, fleetDown)
 }
 
-// ask asks for runs at an even rate, at one orchestrator after the other. What fails is asked again elsewhere, with the same key.
+// ask creates runs at a constant rate, at one orchestrator after the other. A request that fails is repeated at the next
+// orchestrator with the same idempotency key.
 func (c *crowd) ask(ctx context.Context, title string) error {
 	task, err := c.task(ctx, title)
 	if err != nil {
@@ -183,7 +186,7 @@ func (c *crowd) askOnce(ctx context.Context, task string, i int) error {
 	}
 }
 
-// untilEnded waits until all runs of a task have ended, and tells how many have not and have.
+// untilEnded waits until all runs of a task have ended, at most crowdMost, and returns how many are open and have ended.
 func (c *crowd) untilEnded(ctx context.Context, title string) (open, ended int, err error) {
 	const of = `SELECT count(*) FROM runs r JOIN work_items i ON i.id = r.task_id WHERE i.title = $1 AND r.status `
 	for deadline := time.Now().Add(crowdMost); ; {
@@ -200,7 +203,7 @@ func (c *crowd) untilEnded(ctx context.Context, title string) (open, ended int, 
 	}
 }
 
-// leader is the orchestrator that leads.
+// leader returns the orchestrator that leads.
 func (c *crowd) leader(ctx context.Context) (*proctest.Orchestrator, error) {
 	list, err := c.client(0).Replicas(ctx, svc.Page{Limit: 100})
 	if err != nil {

@@ -15,18 +15,17 @@ import (
 	"svc"
 )
 
-// orchestratorOrder starts an orchestrator, or asks the running one what it
-// uses.
+// orchestratorOrder starts an orchestrator. Later orders request the usage of the running one.
 type orchestratorOrder struct {
 	Dir, Addr string
-	Hosts     int // to be provisioned before anything is measured
+	Hosts     int // number of hosts to provision before anything is measured
 }
 
 // usage is what an orchestrator's process uses.
 type usage struct {
 	Memory  int64         // resident bytes, after a garbage collection
-	Stacks  int64         // bytes of them that are stacks
-	Heap    int64         // and objects
+	Stacks  int64         // those of them that are stacks
+	Heap    int64         // those of them that are objects of the heap
 	CPU     time.Duration // since its start
 	Uplinks int
 	Offline int // worker.offline events in the journal
@@ -65,7 +64,7 @@ func (o *orchestratorProcess) close() error {
 	return o.child.close()
 }
 
-// orchestrator is what the child process runs.
+// orchestrator is the role of the child process that runs an orchestrator.
 func orchestrator(ctx context.Context, p pipe) (err error) {
 	var o orchestratorOrder
 	if err := p.ask(&o); err != nil {
@@ -117,7 +116,7 @@ func (g *rig) usage(ctx context.Context) (usage, error) {
 	return u, err
 }
 
-// resident is a process's resident memory in bytes.
+// resident returns a process's resident memory in bytes.
 func resident(pid string) (int64, error) {
 	b, err := os.ReadFile("/proc/" + pid + "/statm")
 	if err != nil {

@@ -48,11 +48,11 @@ func (b *board) Leave(context.Context) error { return nil }
 
 var key = []byte("0123456789abcdef")
 
-// one is a member with its two listeners.
+// one is a member with its two listeners, for clients and for the other members.
 type one struct {
 	*Member
 	public, peers *httptest.Server
-	turn          chan http.Handler // gives it the lead with a handler; nil ends it
+	turn          chan http.Handler // a handler makes the member the leader; nil ends its term
 }
 
 func newOne(t *testing.T, b *board, id string, set ...func(*Config)) *one {
@@ -109,7 +109,7 @@ func (b *board) lead(o *one, epoch int64, h http.Handler) {
 	})
 }
 
-// ask sends a request and gives the answer as "status body".
+// ask sends a request and returns the response as "status body".
 func (o *one) ask(t *testing.T, method, body string, header ...string) string {
 	t.Helper()
 	return o.askFor(t, method, "/x?q=%zz;1", body, header...)
@@ -206,7 +206,7 @@ func TestARequestWaitsForALeader(t *testing.T) {
 	}
 }
 
-// stuck is a leader that takes requests and answers none; arrived tells of each.
+// stuck returns a leader's handler that never responds. It sends the body of each request to arrived.
 func stuck(arrived chan<- string) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -244,7 +244,8 @@ func TestWhatMayBeRepeatedIsAnsweredByTheNextLeader(t *testing.T) {
 	}
 }
 
-// A leader that is about to serve, or has just stopped, refuses before anything is done: what it refused is sent again, whatever it is.
+// A leader that is about to serve, or has just stopped, refuses requests before it does anything. Every refused request is
+// sent again, also one that is not repeatable.
 func TestWhatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -266,7 +267,8 @@ func TestWhatWasRefusedIsSentAgain(t *testing.T) {
 	}
 }
 
-// Who asks through a balancer whether all is well reaches any of them: each tells what it knows.
+// A readiness check through a load balancer reaches any orchestrator. So each one must respond with the state that it
+// can determine.
 func TestOneThatStandsByTellsItsOwnState(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -331,7 +333,7 @@ func TestALeaderThatLivesAndCannotBeReachedIsSaidSo(t *testing.T) {
 	}
 }
 
-// following is a follower whose leader has answered a request through it with "hello".
+// following returns a follower that has forwarded a request to a leader, which responded with "hello".
 func following(t *testing.T) (*board, *one) {
 	t.Helper()
 	b := &board{}
@@ -359,7 +361,7 @@ func TestWithoutTheDatabaseNothingIsAnswered(t *testing.T) {
 	}
 }
 
-// What reaches one that is about to end is answered by the leader; streams have ended by then.
+// A member that is about to end still forwards short requests to the leader. Its streams have ended before.
 func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 	t.Parallel()
 	_, follower := following(t)
@@ -369,7 +371,7 @@ func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 	}
 }
 
-// TestEachTellsOfItself counts what is forwarded, and asks a member that stands by for its own figures.
+// TestEachTellsOfItself compares the figures of a leader and of a follower that has forwarded a request.
 func TestEachTellsOfItself(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -408,7 +410,8 @@ func TestEachTellsOfItself(t *testing.T) {
 	<-gone
 }
 
-// TestWhatStrangersSendIsNotAllKept has many send long bodies to a member that forwards: it does not know who they are.
+// TestWhatStrangersSendIsNotAllKept sends many long bodies to a follower. It must buffer only some of them, because the
+// clients are not authenticated.
 func TestWhatStrangersSendIsNotAllKept(t *testing.T) {
 	t.Parallel()
 	m := New(Config{ID: "a", Log: slog.New(slog.DiscardHandler)})

@@ -13,8 +13,9 @@ import (
 	"svc"
 )
 
-// FuzzForwarded has a client, and then somebody at the listener for orchestrators, send any headers. The leader sees a client's request with the address that it came
-// from, without TLS, and with all its other headers; and what is not signed with the key reaches no handler.
+// FuzzForwarded sends a request with any headers to the listener for orchestrators, first unsigned and then as a follower
+// forwards it. The unsigned request must reach no handler. The forwarded one must reach the leader with the client's
+// address, without TLS, and with all headers of the client except those between orchestrators.
 func FuzzForwarded(f *testing.F) {
 	valid := http.Header{}
 	sign(valid, key, "b", "c") // for another member
@@ -40,7 +41,7 @@ func FuzzForwarded(f *testing.F) {
 		stop := m.serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached, got = reached+1, r }), func() {})
 		defer stop()
 
-		m.Peers().ServeHTTP(httptest.NewRecorder(), in) // as it came: nobody has signed it
+		m.Peers().ServeHTTP(httptest.NewRecorder(), in) // unsigned
 		if reached != 0 {
 			t.Fatalf("%q reached the leader without the key", lines)
 		}
@@ -50,7 +51,7 @@ func FuzzForwarded(f *testing.F) {
 		out := in.Clone(t.Context())
 		describe(out.Header, in)
 		sign(out.Header, key, "b", "a")
-		out.RemoteAddr = "10.0.0.2:1" // of the member that forwards
+		out.RemoteAddr = "10.0.0.2:1" // the address of the follower
 		m.Peers().ServeHTTP(httptest.NewRecorder(), out)
 		if reached != 1 || got.RemoteAddr != from || got.TLS != nil {
 			t.Fatalf("%q: it was reached %d times, from %q, TLS %v", lines, reached, got.RemoteAddr, got.TLS != nil)

@@ -15,13 +15,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// ways are how uplinks are relayed: by the loop, where the system has one, and by goroutines, as those of a worker that speaks TLS are.
+// ways are the ways in which uplinks are relayed: by relayLoop, if the system has one, and by goroutines, which relay the
+// uplinks of workers with TLS.
 var ways = map[string]func(net.Conn) net.Conn{
 	"sockets": func(c net.Conn) net.Conn { return c },
 	"others":  func(c net.Conn) net.Conn { return struct{ net.Conn }{c} },
 }
 
-// each runs a test for both ways with a relay, which ends with it.
+// each runs a test with both ways of relaying. The relay ends with the test.
 func each(t *testing.T, test func(t *testing.T, b *bridge)) {
 	t.Parallel()
 	for name, wrap := range ways {
@@ -40,14 +41,14 @@ func each(t *testing.T, test func(t *testing.T, b *bridge)) {
 	}
 }
 
-// bridge is a relay between connections of a test.
+// bridge is a relay whose uplinks a test counts.
 type bridge struct {
 	*relay
 	wrap func(net.Conn) net.Conn
 	open atomic.Int64
 }
 
-// uplink gives the far ends of a new one.
+// uplink adds an uplink and returns the connections of its worker and its leader.
 func (b *bridge) uplink(t *testing.T) (worker, leader *net.TCPConn) {
 	t.Helper()
 	worker, near := sockets(t)
@@ -57,7 +58,7 @@ func (b *bridge) uplink(t *testing.T) (worker, leader *net.TCPConn) {
 	return worker, leader
 }
 
-// sockets is a TCP connection. The first end is closed with the test.
+// sockets returns both ends of a TCP connection. The first one is closed at the end of the test.
 func sockets(t *testing.T) (ours, theirs *net.TCPConn) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -88,7 +89,7 @@ func write(t *testing.T, conn io.Writer, b []byte) {
 	}
 }
 
-// wantAll reads a connection to its end.
+// wantAll reads a connection to its end and compares what it read with want.
 func wantAll(t *testing.T, who string, conn io.Reader, want []byte) {
 	t.Helper()
 	got, err := io.ReadAll(conn)
@@ -125,7 +126,7 @@ func TestWhatIsRelayedArrivesByteForByte(t *testing.T) {
 	})
 }
 
-// someFrames is some frames of random sizes, at most 60 kB each.
+// someFrames returns n frames of random sizes, at most 32 kB each.
 func someFrames(random *rand.Rand, n int) (all []byte) {
 	for range n {
 		all = append(all, message(random.IntN(1<<random.IntN(16)+1))...)
@@ -194,7 +195,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 	}
 }
 
-// fill writes until the relay takes no more, and gives what was taken.
+// fill writes until the relay accepts no more, and returns what it accepted.
 func fill(t *testing.T, leader *net.TCPConn) (taken []byte) {
 	t.Helper()
 	if err := errors.Join(leader.SetReadBuffer(4<<10), leader.SetWriteBuffer(4<<10)); err != nil {
@@ -221,7 +222,7 @@ func TestAWorkerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 		slow, toSlow := b.uplink(t)
 		quick, toQuick := b.uplink(t)
 		taken := fill(t, toSlow)
-		for range 100 { // and it may still send
+		for range 100 { // the slow worker can still send
 			for _, c := range [][2]*net.TCPConn{{quick, toQuick}, {toQuick, quick}, {slow, toSlow}} {
 				write(t, c[0], message(40))
 				got := make([]byte, len(message(40)))
@@ -230,7 +231,7 @@ func TestAWorkerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 				}
 			}
 		}
-		_ = toSlow.Close() // all that was taken still arrives
+		_ = toSlow.Close() // everything that the relay accepted still arrives
 		got, err := io.ReadAll(slow)
 		if err != nil || len(got) < len(taken) || !bytes.Equal(got[:len(taken)], taken) {
 			t.Errorf("a slow worker read %d bytes, want at least %d: %v", len(got), len(taken), err)
@@ -272,7 +273,8 @@ func TestAWorkerThatDoesNotReadDoesNotKeepARelayFromItsEnd(t *testing.T) {
 	})
 }
 
-// Connections come and go while others end: a descriptor that is used again is never taken for the one before.
+// Uplinks are opened while others are closed. An event of a closed uplink must not be applied to a new one with the same
+// descriptor.
 func TestUplinksComeAndGo(t *testing.T) {
 	each(t, func(t *testing.T, b *bridge) {
 		var all sync.WaitGroup

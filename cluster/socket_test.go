@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// message is a frame as a server sends it.
+// message returns a frame with size bytes as a server sends it.
 func message(size int) []byte {
 	head := []byte{0x82}
 	switch {
@@ -64,7 +64,7 @@ func TestAnUplinkCountsWhereItIsOpenUntilItIsClosed(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		accepted <- conn // and the request is over
+		accepted <- conn // the request ends, the connection stays open
 	}))
 	for _, o := range []*one{leader, follower} {
 		conn, _, err := websocket.Dial(t.Context(), o.public.URL+"/uplink", nil)
@@ -84,7 +84,7 @@ func TestAnUplinkCountsWhereItIsOpenUntilItIsClosed(t *testing.T) {
 	}
 }
 
-// hijackable is a writer of the HTTP server with its connection.
+// hijackable is a response writer whose connection can be hijacked.
 type hijackable struct {
 	http.ResponseWriter
 	conn net.Conn
@@ -92,7 +92,8 @@ type hijackable struct {
 
 func (h *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.conn, nil, nil }
 
-// An orchestrator has thousands of uplinks, and the requests that opened them are over.
+// An orchestrator has thousands of uplinks. The requests that opened them have ended, and their memory must be
+// released.
 func TestAnUplinkKeepsNothingOfItsRequest(t *testing.T) {
 	t.Parallel()
 	end, _ := net.Pipe()
@@ -131,7 +132,7 @@ func TestOneThatCannotServeTurnsItsClientsAway(t *testing.T) {
 	}
 }
 
-// closes says whether the connection is closed after an answer.
+// closes reports whether a member closes the connection after a response.
 func closes(t *testing.T, o *one) bool {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.public.URL, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// uplinks accepts sockets of workers and gives the leader's end of each.
+// uplinks returns a leader's handler that accepts the sockets of workers and sends them to accepted.
 func uplinks(t *testing.T, accepted chan<- *websocket.Conn) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
@@ -24,7 +24,7 @@ func uplinks(t *testing.T, accepted chan<- *websocket.Conn) http.Handler {
 	})
 }
 
-// dial connects a worker through a member. Both ends are closed with the test.
+// dial connects a worker through a member and returns both ends. They are closed at the end of the test.
 func (o *one) dial(t *testing.T, accepted <-chan *websocket.Conn) (worker, far *websocket.Conn) {
 	t.Helper()
 	worker, _, err := websocket.Dial(t.Context(), o.public.URL+"/uplink", nil)
@@ -36,7 +36,8 @@ func (o *one) dial(t *testing.T, accepted <-chan *websocket.Conn) (worker, far *
 	return worker, far
 }
 
-// A leader that drains tells its workers to come back, those behind a follower too, before the way to it ends.
+// A leader that drains sends a goaway frame to its workers. A follower must forward it, and then end the uplink with a
+// close frame.
 func TestAWorkerBehindAFollowerIsSentAwayByItsLeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -51,14 +52,15 @@ func TestAWorkerBehindAFollowerIsSentAwayByItsLeader(t *testing.T) {
 	if _, text, err := worker.Read(t.Context()); err != nil || string(text) != goaway {
 		t.Errorf("the worker read %q: %v", text, err)
 	}
-	leader.turn <- nil // its turn is over
+	leader.turn <- nil // ends its term
 	b.set(func(b *board) { b.term.Epoch, b.term.Replica = 2, "" })
 	if _, _, err := worker.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusServiceRestart {
 		t.Errorf("then %v, want a close with %d", err, websocket.StatusServiceRestart)
 	}
 }
 
-// When another one has taken the lead, the old leader may be frozen and say nothing: whoever carries the worker's connection ends it.
+// When another member has taken the lead, the old leader may be frozen and send nothing. The follower that forwards the
+// uplink must end it.
 func TestAWorkerBehindAFollowerComesBackWhenTheTermEnds(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -70,7 +72,7 @@ func TestAWorkerBehindAFollowerComesBackWhenTheTermEnds(t *testing.T) {
 	if _, _, err := worker.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusServiceRestart {
 		t.Errorf("the connection ended with %v, want a close with %d", err, websocket.StatusServiceRestart)
 	}
-	worker, far := follower.dial(t, after) // at once, through the same one
+	worker, far := follower.dial(t, after) // at once, through the same follower
 	if err := far.Write(t.Context(), websocket.MessageText, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,7 @@ func TestAWorkerBehindAFollowerComesBackWhenTheTermEnds(t *testing.T) {
 	}
 }
 
-// A follower that ends its part sends the workers that it forwards to another orchestrator.
+// A follower that ends must end the uplinks that it forwards, so that the workers connect to another orchestrator.
 func TestAWorkerBehindAFollowerThatLeavesComesBack(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -96,7 +98,7 @@ func TestAWorkerBehindAFollowerThatLeavesComesBack(t *testing.T) {
 	}
 }
 
-// A leader that was killed says nothing: its system closes the connections.
+// A killed leader sends no close frame. The kernel closes its connections, and the follower sends the close frame.
 func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -119,7 +121,8 @@ func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
 
 const upgradeAnswer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Accept: x\r\n\r\n"
 
-// upgrade asks a member for an uplink, with more bytes after the request, and gives what follows the answer.
+// upgrade opens an uplink through a member, and sends more right after the request. It returns a reader of what follows
+// the response.
 func (o *one) upgrade(t *testing.T, more string) io.Reader {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(o.public.URL, "http://"))
@@ -139,7 +142,8 @@ func (o *one) upgrade(t *testing.T, more string) io.Reader {
 	return r
 }
 
-// What either side sends at once, behind the request and behind the answer, is relayed first; and the leader sees the request as it came.
+// Bytes that the worker sends right after the request, and the leader right after the response, must be relayed first.
+// The leader must get the request as the worker sent it, without the headers for one hop.
 func TestNothingIsLostThatIsSentBeforeAnUplinkIsRelayed(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -176,7 +180,7 @@ func TestNothingIsLostThatIsSentBeforeAnUplinkIsRelayed(t *testing.T) {
 	wantAll(t, "the worker", worker, append(message(3000), word...))
 }
 
-// A leader that refuses an uplink does so in its own words.
+// The worker must get the leader's response when the leader refuses an uplink.
 func TestARefusedUplinkIsAnsweredAsTheLeaderDoes(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -194,7 +198,7 @@ func TestARefusedUplinkIsAnsweredAsTheLeaderDoes(t *testing.T) {
 	}
 }
 
-// A worker that comes while nobody leads is connected as soon as somebody does.
+// An uplink that is opened while there is no leader must be connected as soon as there is one.
 func TestAnUplinkWaitsForALeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
