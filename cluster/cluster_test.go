@@ -244,8 +244,8 @@ func TestWhatMayBeRepeatedIsAnsweredByTheNextLeader(t *testing.T) {
 	}
 }
 
-// A leader that is about to serve, or has just stopped, refuses requests before it does anything. Every refused request is
-// sent again, also one that is not repeatable.
+// A leader that is about to serve, or has just stopped, refuses requests before it does anything. Every refused request
+// is sent again, also one that is not repeatable.
 func TestWhatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	b := &board{}
@@ -371,7 +371,7 @@ func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 	}
 }
 
-// TestEachTellsOfItself compares the figures of a leader and of a follower that has forwarded a request.
+// TestEachTellsOfItself checks that a leader and a follower each return their own metrics and figures.
 func TestEachTellsOfItself(t *testing.T) {
 	t.Parallel()
 	b := &board{}
