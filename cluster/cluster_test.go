@@ -48,16 +48,16 @@ func (b *board) Leave(context.Context) error { return nil }
 
 var key = []byte("0123456789abcdef")
 
-// one is a member with its two listeners, for clients and for the other members.
-type one struct {
+// testMember is a member with its two listeners, for clients and for the other members.
+type testMember struct {
 	*Member
 	public, peers *httptest.Server
 	turn          chan http.Handler // a handler makes the member the leader; nil ends its term
 }
 
-func newOne(t *testing.T, b *board, id string, set ...func(*Config)) *one {
+func newTestMember(t *testing.T, b *board, id string, set ...func(*Config)) *testMember {
 	t.Helper()
-	o := &one{turn: make(chan http.Handler)}
+	o := &testMember{turn: make(chan http.Handler)}
 	c := Config{ID: id, Key: key, Registry: b, Log: slog.New(slog.DiscardHandler), UplinkPath: "/uplink",
 		Lead: func(ctx context.Context, serve Serve) error {
 			stop := func() {}
@@ -102,7 +102,7 @@ func newOne(t *testing.T, b *board, id string, set ...func(*Config)) *one {
 }
 
 // lead makes a member the leader.
-func (b *board) lead(o *one, epoch int64, h http.Handler) {
+func (b *board) lead(o *testMember, epoch int64, h http.Handler) {
 	o.turn <- h
 	b.set(func(b *board) {
 		b.term = store.Term{Epoch: epoch, Replica: o.ID, Address: strings.TrimPrefix(o.peers.URL, "http://"), Renewed: epoch}
@@ -110,12 +110,12 @@ func (b *board) lead(o *one, epoch int64, h http.Handler) {
 }
 
 // ask sends a request and returns the response as "status body".
-func (o *one) ask(t *testing.T, method, body string, header ...string) string {
+func (o *testMember) ask(t *testing.T, method, body string, header ...string) string {
 	t.Helper()
 	return o.askFor(t, method, "/x?q=%zz;1", body, header...)
 }
 
-func (o *one) askFor(t *testing.T, method, path, body string, header ...string) string {
+func (o *testMember) askFor(t *testing.T, method, path, body string, header ...string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, o.public.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -136,14 +136,14 @@ func (o *one) askFor(t *testing.T, method, path, body string, header ...string) 
 	return fmt.Sprintf("%d %s", resp.StatusCode, strings.TrimSpace(string(text)))
 }
 
-func says(text string) http.Handler {
+func respondWith(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
 }
 
 func TestARequestArrivesAtTheLeaderAsItCame(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	var seen *http.Request
 	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = r.Clone(context.Background())
@@ -170,8 +170,8 @@ func TestARequestArrivesAtTheLeaderAsItCame(t *testing.T) {
 func TestTheListenerForOrchestratorsAnswersNobodyElse(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader := newOne(t, b, "a")
-	b.lead(leader, 1, says("secret"))
+	leader := newTestMember(t, b, "a")
+	b.lead(leader, 1, respondWith("secret"))
 	for name, sent := range map[string]string{"none": "", "of another pair": proof(key, "b", "c"), "of another key": proof([]byte("another"), "b", "a")} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, leader.peers.URL, nil)
 		if err != nil {
@@ -193,12 +193,12 @@ func TestTheListenerForOrchestratorsAnswersNobodyElse(t *testing.T) {
 func TestARequestWaitsForALeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	first, second := newOne(t, b, "a"), newOne(t, b, "b")
+	first, second := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	answers := make(chan string, 2)
-	for _, o := range []*one{first, second} {
+	for _, o := range []*testMember{first, second} {
 		go func() { answers <- o.ask(t, http.MethodPost, "body") }()
 	}
-	b.lead(second, 1, says("hello"))
+	b.lead(second, 1, respondWith("hello"))
 	for range 2 {
 		if got := <-answers; got != "200 hello" {
 			t.Errorf("answered %q", got)
@@ -206,8 +206,8 @@ func TestARequestWaitsForALeader(t *testing.T) {
 	}
 }
 
-// stuck returns a leader's handler that never responds. It sends the body of each request to arrived.
-func stuck(arrived chan<- string) http.Handler {
+// neverRespond returns a leader's handler that never responds. It sends the body of each request to arrived.
+func neverRespond(arrived chan<- string) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		arrived <- string(body)
@@ -218,9 +218,9 @@ func stuck(arrived chan<- string) http.Handler {
 func TestWhatMayBeRepeatedIsAnsweredByTheNextLeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	first, second, third := newOne(t, b, "a"), newOne(t, b, "b"), newOne(t, b, "c")
+	first, second, third := newTestMember(t, b, "a"), newTestMember(t, b, "b"), newTestMember(t, b, "c")
 	arrived := make(chan string, 8)
-	b.lead(first, 1, stuck(arrived))
+	b.lead(first, 1, neverRespond(arrived))
 	answers := map[string]chan string{}
 	for name, ask := range map[string]func() string{
 		"GET":               func() string { return third.ask(t, http.MethodGet, "") },
@@ -251,12 +251,12 @@ func TestWhatWasRefusedIsSentAgain(t *testing.T) {
 	b := &board{}
 	refused := make(chan struct{})
 	tell := sync.OnceFunc(func() { close(refused) })
-	leader, follower := newOne(t, b, "a", func(c *Config) {
+	leader, follower := newTestMember(t, b, "a", func(c *Config) {
 		c.Refuse = func(w http.ResponseWriter, _ *http.Request, _ error) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			tell()
 		}
-	}), newOne(t, b, "b")
+	}), newTestMember(t, b, "b")
 	b.lead(leader, 1, nil)
 	answer := make(chan string, 1)
 	go func() { answer <- follower.ask(t, http.MethodPost, "body") }()
@@ -273,13 +273,13 @@ func TestOneThatStandsByTellsItsOwnState(t *testing.T) {
 	t.Parallel()
 	b := &board{}
 	standby := func(c *Config) {
-		c.Standby, c.Records = says("ready, with warnings"), func(*http.Request) bool { return false }
+		c.Standby, c.Records = respondWith("ready, with warnings"), func(*http.Request) bool { return false }
 	}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b", standby)
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b", standby)
 	if got := follower.askFor(t, http.MethodGet, "/readyz", ""); got != `200 {"status":"ready"}` {
 		t.Errorf("while nobody leads it answers %q", got)
 	}
-	b.lead(leader, 1, says("the leader's"))
+	b.lead(leader, 1, respondWith("the leader's"))
 	eventually(t, "it answers by itself", func() bool {
 		return follower.askFor(t, http.MethodGet, "/readyz", "") == "200 ready, with warnings"
 	})
@@ -288,7 +288,7 @@ func TestOneThatStandsByTellsItsOwnState(t *testing.T) {
 func TestAStreamEndsWithTheTermOfItsLeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	first, second, third := newOne(t, b, "a"), newOne(t, b, "b"), newOne(t, b, "c")
+	first, second, third := newTestMember(t, b, "a"), newTestMember(t, b, "b"), newTestMember(t, b, "c")
 	b.lead(first, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "begun")
 		_ = http.NewResponseController(w).Flush()
@@ -307,7 +307,7 @@ func TestAStreamEndsWithTheTermOfItsLeader(t *testing.T) {
 	if _, err := io.ReadFull(resp.Body, begun); err != nil {
 		t.Fatal(err)
 	}
-	b.lead(second, 2, says("next"))
+	b.lead(second, 2, respondWith("next"))
 	if rest, err := io.ReadAll(resp.Body); err == nil {
 		t.Errorf("the stream ended as if it were whole, with %q", rest)
 	}
@@ -316,7 +316,7 @@ func TestAStreamEndsWithTheTermOfItsLeader(t *testing.T) {
 func TestALeaderThatLivesAndCannotBeReachedIsSaidSo(t *testing.T) {
 	t.Parallel()
 	b := &board{term: store.Term{Epoch: 1, Replica: "gone", Address: "127.0.0.1:1", Renewed: 1}}
-	follower := newOne(t, b, "b")
+	follower := newTestMember(t, b, "b")
 	renewing, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() {
@@ -333,12 +333,12 @@ func TestALeaderThatLivesAndCannotBeReachedIsSaidSo(t *testing.T) {
 	}
 }
 
-// following returns a follower that has forwarded a request to a leader, which responded with "hello".
-func following(t *testing.T) (*board, *one) {
+// newFollower returns a follower that has forwarded a request to a leader, which responded with "hello".
+func newFollower(t *testing.T) (*board, *testMember) {
 	t.Helper()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
-	b.lead(leader, 1, says("hello"))
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
+	b.lead(leader, 1, respondWith("hello"))
 	if got := follower.ask(t, http.MethodGet, ""); got != "200 hello" {
 		t.Fatalf("answered %q", got)
 	}
@@ -347,7 +347,7 @@ func following(t *testing.T) (*board, *one) {
 
 func TestWithoutTheDatabaseNothingIsAnswered(t *testing.T) {
 	t.Parallel()
-	b, follower := following(t)
+	b, follower := newFollower(t)
 	b.set(func(b *board) { b.down = true })
 	for follower.ready() == nil {
 		select {
@@ -364,7 +364,7 @@ func TestWithoutTheDatabaseNothingIsAnswered(t *testing.T) {
 // A member that is about to end still forwards short requests to the leader. Its streams have ended before.
 func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 	t.Parallel()
-	_, follower := following(t)
+	_, follower := newFollower(t)
 	follower.leave()
 	if got := follower.ask(t, http.MethodPost, "body"); got != "200 hello" {
 		t.Errorf("answered %q", got)
@@ -375,11 +375,11 @@ func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 func TestEachTellsOfItself(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader := newOne(t, b, "a")
-	follower := newOne(t, b, "b", func(c *Config) {
-		c.Standby, c.Records = says("its own figures"), func(*http.Request) bool { return false }
+	leader := newTestMember(t, b, "a")
+	follower := newTestMember(t, b, "b", func(c *Config) {
+		c.Standby, c.Records = respondWith("its own figures"), func(*http.Request) bool { return false }
 	})
-	b.lead(leader, 7, says("the leader's"))
+	b.lead(leader, 7, respondWith("the leader's"))
 	if got := follower.ask(t, http.MethodPost, "body"); got != "200 the leader's" {
 		t.Fatal(got)
 	}

@@ -22,8 +22,8 @@ var ways = map[string]func(net.Conn) net.Conn{
 	"others":  func(c net.Conn) net.Conn { return struct{ net.Conn }{c} },
 }
 
-// each runs a test with both ways of relaying. The relay ends with the test.
-func each(t *testing.T, test func(t *testing.T, b *bridge)) {
+// onBothWays runs a test with both ways of relaying. The relay ends with the test.
+func onBothWays(t *testing.T, test func(t *testing.T, b *bridge)) {
 	t.Parallel()
 	for name, wrap := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -100,10 +100,10 @@ func wantAll(t *testing.T, who string, conn io.Reader, want []byte) {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-20):] }
 
-var word = closeFrame(websocket.StatusServiceRestart, lastWord)
+var restartFrame = closeFrame(websocket.StatusServiceRestart, lastWord)
 
 func TestWhatIsRelayedArrivesByteForByte(t *testing.T) {
-	each(t, func(t *testing.T, b *bridge) {
+	onBothWays(t, func(t *testing.T, b *bridge) {
 		var all sync.WaitGroup
 		for n := range uint64(12) {
 			random := rand.New(rand.NewPCG(7, n))
@@ -160,16 +160,16 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 		sent, want []byte // by the leader, to the worker
 		end        func(leader *net.TCPConn) error
 	}{
-		"between frames": {message(5), append(message(5), word...), (*net.TCPConn).Close},
-		"half-closed":    {message(5), append(message(5), word...), (*net.TCPConn).CloseWrite},
+		"between frames": {message(5), append(message(5), restartFrame...), (*net.TCPConn).Close},
+		"half-closed":    {message(5), append(message(5), restartFrame...), (*net.TCPConn).CloseWrite},
 		"within a frame": {message(5)[:4], message(5)[:4], (*net.TCPConn).Close},
 		"with a word":    {own, own, (*net.TCPConn).Close},
-		"reset": {nil, word, func(leader *net.TCPConn) error {
+		"reset": {nil, restartFrame, func(leader *net.TCPConn) error {
 			return errors.Join(leader.SetLinger(0), leader.Close())
 		}},
 	} {
 		t.Run("the leader's, "+name, func(t *testing.T) {
-			each(t, func(t *testing.T, b *bridge) {
+			onBothWays(t, func(t *testing.T, b *bridge) {
 				worker, leader := b.uplink(t)
 				write(t, leader, c.sent)
 				if err := c.end(leader); err != nil {
@@ -182,7 +182,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 	}
 	for name, end := range map[string]func(worker *net.TCPConn) error{"closed": (*net.TCPConn).Close, "half-closed": (*net.TCPConn).CloseWrite} {
 		t.Run("the worker's, "+name, func(t *testing.T) {
-			each(t, func(t *testing.T, b *bridge) {
+			onBothWays(t, func(t *testing.T, b *bridge) {
 				worker, leader := b.uplink(t)
 				write(t, worker, message(300))
 				if err := end(worker); err != nil {
@@ -218,7 +218,7 @@ func fill(t *testing.T, leader *net.TCPConn) (taken []byte) {
 }
 
 func TestAWorkerThatDoesNotReadHoldsUpNobody(t *testing.T) {
-	each(t, func(t *testing.T, b *bridge) {
+	onBothWays(t, func(t *testing.T, b *bridge) {
 		slow, toSlow := b.uplink(t)
 		quick, toQuick := b.uplink(t)
 		taken := fill(t, toSlow)
@@ -240,7 +240,7 @@ func TestAWorkerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 }
 
 func TestTheEndOfARelayEndsAllWithAWord(t *testing.T) {
-	each(t, func(t *testing.T, b *bridge) {
+	onBothWays(t, func(t *testing.T, b *bridge) {
 		var workers []*net.TCPConn
 		for range 10 {
 			worker, leader := b.uplink(t)
@@ -254,14 +254,14 @@ func TestTheEndOfARelayEndsAllWithAWord(t *testing.T) {
 		b.end()
 		late, _ := b.uplink(t)
 		for _, w := range append(workers, late) {
-			wantAll(t, "a worker", w, word)
+			wantAll(t, "a worker", w, restartFrame)
 		}
 		b.wait()
 	})
 }
 
 func TestAWorkerThatDoesNotReadDoesNotKeepARelayFromItsEnd(t *testing.T) {
-	each(t, func(t *testing.T, b *bridge) {
+	onBothWays(t, func(t *testing.T, b *bridge) {
 		_, leader := b.uplink(t)
 		fill(t, leader)
 		began := time.Now()
@@ -276,7 +276,7 @@ func TestAWorkerThatDoesNotReadDoesNotKeepARelayFromItsEnd(t *testing.T) {
 // Uplinks are opened while others are closed. An event of a closed uplink must not be applied to a new one with the same
 // descriptor.
 func TestUplinksComeAndGo(t *testing.T) {
-	each(t, func(t *testing.T, b *bridge) {
+	onBothWays(t, func(t *testing.T, b *bridge) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {

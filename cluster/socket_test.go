@@ -57,7 +57,7 @@ func TestASocketThatBreaksOffEndsWithAWord(t *testing.T) {
 func TestAnUplinkCountsWhereItIsOpenUntilItIsClosed(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	accepted := make(chan *websocket.Conn, 2)
 	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
@@ -66,7 +66,7 @@ func TestAnUplinkCountsWhereItIsOpenUntilItIsClosed(t *testing.T) {
 		}
 		accepted <- conn // the request ends, the connection stays open
 	}))
-	for _, o := range []*one{leader, follower} {
+	for _, o := range []*testMember{leader, follower} {
 		conn, _, err := websocket.Dial(t.Context(), o.public.URL+"/uplink", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -121,19 +121,19 @@ func TestAnUplinkKeepsNothingOfItsRequest(t *testing.T) {
 func TestOneThatCannotServeTurnsItsClientsAway(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
-	b.lead(leader, 1, says("hello"))
-	if closes(t, follower) {
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
+	b.lead(leader, 1, respondWith("hello"))
+	if closesConnection(t, follower) {
 		t.Error("it turns clients away although it serves")
 	}
 	b.set(func(b *board) { b.down = true })
-	for _, o := range []*one{leader, follower} {
-		eventually(t, o.ID+" turns its clients away without the database", func() bool { return closes(t, o) })
+	for _, o := range []*testMember{leader, follower} {
+		eventually(t, o.ID+" turns its clients away without the database", func() bool { return closesConnection(t, o) })
 	}
 }
 
-// closes reports whether a member closes the connection after a response.
-func closes(t *testing.T, o *one) bool {
+// closesConnection reports whether a member closes the connection after a response.
+func closesConnection(t *testing.T, o *testMember) bool {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.public.URL, nil)
 	if err != nil {

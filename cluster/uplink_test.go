@@ -25,7 +25,7 @@ func uplinks(t *testing.T, accepted chan<- *websocket.Conn) http.Handler {
 }
 
 // dial connects a worker through a member and returns both ends. They are closed at the end of the test.
-func (o *one) dial(t *testing.T, accepted <-chan *websocket.Conn) (worker, far *websocket.Conn) {
+func (o *testMember) dial(t *testing.T, accepted <-chan *websocket.Conn) (worker, far *websocket.Conn) {
 	t.Helper()
 	worker, _, err := websocket.Dial(t.Context(), o.public.URL+"/uplink", nil)
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *one) dial(t *testing.T, accepted <-chan *websocket.Conn) (worker, far *
 func TestAWorkerBehindAFollowerIsSentAwayByItsLeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	accepted := make(chan *websocket.Conn, 1)
 	b.lead(leader, 1, uplinks(t, accepted))
 	worker, far := follower.dial(t, accepted)
@@ -64,7 +64,7 @@ func TestAWorkerBehindAFollowerIsSentAwayByItsLeader(t *testing.T) {
 func TestAWorkerBehindAFollowerComesBackWhenTheTermEnds(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	first, second, follower := newOne(t, b, "a"), newOne(t, b, "b"), newOne(t, b, "c")
+	first, second, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b"), newTestMember(t, b, "c")
 	before, after := make(chan *websocket.Conn, 1), make(chan *websocket.Conn, 1)
 	b.lead(first, 1, uplinks(t, before))
 	worker, _ := follower.dial(t, before)
@@ -85,7 +85,7 @@ func TestAWorkerBehindAFollowerComesBackWhenTheTermEnds(t *testing.T) {
 func TestAWorkerBehindAFollowerThatLeavesComesBack(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	accepted := make(chan *websocket.Conn, 1)
 	b.lead(leader, 1, uplinks(t, accepted))
 	worker, far := follower.dial(t, accepted)
@@ -102,7 +102,7 @@ func TestAWorkerBehindAFollowerThatLeavesComesBack(t *testing.T) {
 func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	killed := make(chan net.Conn, 1)
 	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -115,7 +115,7 @@ func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
 	}))
 	conn := follower.upgrade(t, "")
 	_ = (<-killed).Close()
-	wantAll(t, "the worker", conn, word)
+	wantAll(t, "the worker", conn, restartFrame)
 	eventually(t, "it does not count any more", func() bool { return follower.uplinks.Load() == 0 })
 }
 
@@ -123,7 +123,7 @@ const upgradeAnswer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r
 
 // upgrade opens an uplink through a member, and sends more right after the request. It returns a reader of what follows
 // the response.
-func (o *one) upgrade(t *testing.T, more string) io.Reader {
+func (o *testMember) upgrade(t *testing.T, more string) io.Reader {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(o.public.URL, "http://"))
 	if err != nil {
@@ -147,7 +147,7 @@ func (o *one) upgrade(t *testing.T, more string) io.Reader {
 func TestNothingIsLostThatIsSentBeforeAnUplinkIsRelayed(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	far := make(chan io.ReadWriteCloser, 1)
 	var seen *http.Request
 	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -177,14 +177,14 @@ func TestNothingIsLostThatIsSentBeforeAnUplinkIsRelayed(t *testing.T) {
 		t.Errorf("the worker could say where it comes from: %s", seen.RemoteAddr)
 	}
 	_ = conn.Close()
-	wantAll(t, "the worker", worker, append(message(3000), word...))
+	wantAll(t, "the worker", worker, append(message(3000), restartFrame...))
 }
 
 // The worker must get the leader's response when the leader refuses an uplink.
 func TestARefusedUplinkIsAnsweredAsTheLeaderDoes(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3")
 		http.Error(w, "too many", http.StatusServiceUnavailable)
@@ -202,7 +202,7 @@ func TestARefusedUplinkIsAnsweredAsTheLeaderDoes(t *testing.T) {
 func TestAnUplinkWaitsForALeader(t *testing.T) {
 	t.Parallel()
 	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
 	accepted := make(chan *websocket.Conn, 1)
 	dialed := make(chan error, 1)
 	go func() {
