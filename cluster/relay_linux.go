@@ -234,7 +234,8 @@ func (l *relayLoop) flush(e *relayEnd) {
 	l.watch(e.other)
 }
 
-// write writes what the socket accepts and returns the rest. After an error it returns nil: the data is discarded.
+// write writes what the socket accepts and returns the rest. After an error the socket is shut down, and the uplink ends
+// with the next event: it must not continue without the data that is discarded.
 func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 	for len(b) > 0 {
 		n, err := unix.Write(int(e.fd), b)
@@ -243,6 +244,7 @@ func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 		case errors.Is(err, unix.EAGAIN):
 			return b
 		case err != nil:
+			_ = unix.Shutdown(int(e.fd), unix.SHUT_RDWR)
 			return nil
 		default:
 			b = b[n:]

@@ -41,4 +41,9 @@ test('the queue shows the order and why each waits, and a priority changes it', 
   await page.getByRole('button', { name: 'Release 1' }).click();
   await expect(rows).toHaveCount(1);
   await expect(rows.nth(0)).toContainText('Build');
+
+  // A run that is stopped before it has started has no session yet whose end the server's fixture could wait for.
+  const active = async () =>
+    (await server.api.runs()).filter(({ status }) => /spawning|running/.test(status));
+  await expect.poll(active).toHaveLength(0);
 });

@@ -200,8 +200,9 @@ export class Server {
     try {
       await until('every process of the server has ended', async () => processesOf(this.dir).length === 0);
     } catch (error) {
-      failed ??= error;
-      for (const pid of processesOf(this.dir)) endNow(pid);
+      const left = processesOf(this.dir);
+      failed ??= new Error(`${error}; left: ${left.map(commandOf).join(' | ')}`);
+      for (const pid of left) endNow(pid);
     }
     rmSync(this.dir, { recursive: true, force: true });
     if (failed) throw failed;
@@ -223,6 +224,16 @@ function processesOf(dir: string): number[] {
         return false; // the process ended meanwhile, or belongs to another user
       }
     });
+}
+
+/** commandOf returns the arguments and the state of a process, for a message. */
+function commandOf(pid: number): string {
+  try {
+    const state = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /, '').charAt(0);
+    return `${pid} ${state} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 200)}`;
+  } catch {
+    return `${pid} has ended`;
+  }
 }
 
 function endNow(pid: number): void {
