@@ -20,7 +20,8 @@ up: build ## Build, then run the orchestrator, a local worker and the demo on th
 
 build: web ## Build the static binary bin/svc
 	@scripts/check-tools go
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X svc/cli.version=$(VERSION)' -o bin/svc ./cmd/svc
+	@[[ -e bin/svc ]] || echo 'building svc; the first time, Go fetches its modules' >&2
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X svc/cli.version=$(VERSION)' -o bin/svc ./cmd/svc 2>&1 | sed '/^go: downloading /d' >&2
 
 web: ## Build the browser app that the binary embeds, if it has changed
 	@scripts/build-web
