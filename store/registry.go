@@ -72,8 +72,7 @@ func Join(ctx context.Context, dsn string, m Member, log *slog.Logger) (_ *Regis
 	return r, r.list(ctx)
 }
 
-// prepare brings the schema up to date. For a schema without the tables of members it first takes the lease alone, so
-// that the schema does not change under an older orchestrator that serves the database.
+// prepare brings the schema up to date.
 func (r *Registry) prepare(ctx context.Context, log *slog.Logger) error {
 	known, err := hasMembers(ctx, r.db)
 	if err != nil || known {
@@ -89,11 +88,21 @@ func (r *Registry) prepare(ctx context.Context, log *slog.Logger) error {
 		}
 		return migrate(ctx, r.db, postgresDialect)
 	}
+	return r.migrateAlone(ctx, log)
+}
+
+// migrateAlone brings a schema without the tables of members up to date. It first takes the lease alone, so that the
+// schema does not change under an older orchestrator that serves the database. If that fails although the tables exist by
+// then, another member that started at the same time has created them, and may lead already.
+func (r *Registry) migrateAlone(ctx context.Context, log *slog.Logger) error {
 	alone, err := takeLease(ctx, r.db, "", log)
-	if err != nil {
+	if err == nil {
+		return errors.Join(migrate(ctx, r.db, postgresDialect), alone.release())
+	}
+	if known, again := hasMembers(ctx, r.db); again != nil || !known {
 		return err
 	}
-	return errors.Join(migrate(ctx, r.db, postgresDialect), alone.release())
+	return migrate(ctx, r.db, postgresDialect)
 }
 
 func hasMembers(ctx context.Context, db *sql.DB) (has bool, err error) {
