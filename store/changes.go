@@ -86,13 +86,13 @@ func updateRun(was, now *svc.Run) (statement, bool) {
 		return statement{}, false
 	}
 	text := runUpdateOf(named)
-	return statement{rows: 1, args: append(args, now.ID, was.Version), sql: text.sql, bulk: text.bulk, columns: text.columns}, true
+	return statement{rows: 1, args: append(args, now.ID, was.Version), sql: text.sql, bulk: text.bulk}, true
 }
 
 // runUpdate is the text of an UPDATE of certain columns of a run. There are some dozens of them; each is built once.
 type runUpdate struct {
-	sql, bulk string
-	columns   []string
+	sql  string
+	bulk *bulk
 }
 
 var runUpdates sync.Map // of *runUpdate, by the bits of the columns that it sets
@@ -114,7 +114,7 @@ func runUpdateOf(named uint64) *runUpdate {
 	for i, c := range columns {
 		fmt.Fprintf(&set, "%s = $%d, ", c, i+1)
 	}
-	u := &runUpdate{bulk: bulkUpdate("runs", columns), columns: append(columns, "id"),
+	u := &runUpdate{bulk: newUpdate("runs", columns),
 		sql: fmt.Sprintf("UPDATE runs SET %s WHERE id = $%d AND version = $%d", strings.TrimSuffix(set.String(), ", "), len(columns)+1, len(columns)+2)}
 	runUpdates.Store(named, u)
 	return u

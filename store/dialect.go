@@ -25,7 +25,6 @@ type dialect struct {
 	forUpdate         string                    // appended to a SELECT of a row that will be changed, though never its key
 	forShare          string                    // appended to a SELECT of a row that must not change meanwhile
 	pipelined         bool                      // several statements are sent in one round trip
-	mostSharing       int                       // the most units that share a savepoint
 	text              func(query string) string // returns the text of a statement as it is prepared
 	snapshotIsolation sql.IsolationLevel
 	below             string                // a WITH clause: below (id) has all items under the item $1
@@ -42,7 +41,6 @@ type dialect struct {
 var sqliteDialect = &dialect{
 	name:              "sqlite3",
 	begin:             "BEGIN IMMEDIATE",
-	mostSharing:       64,
 	text:              unnumbered,
 	snapshotIsolation: sql.LevelDefault, // in WAL mode, every reading transaction sees one state
 	below: `WITH RECURSIVE below (id) AS (
@@ -101,7 +99,6 @@ var postgresDialect = &dialect{
 	forUpdate:         " FOR NO KEY UPDATE",
 	forShare:          " FOR SHARE",
 	pipelined:         true,
-	mostSharing:       256,
 	text:              func(query string) string { return query },
 	snapshotIsolation: sql.LevelRepeatableRead,
 	// For a plain join the planner assumes that each level is large, and reads the

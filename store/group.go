@@ -16,6 +16,8 @@ const (
 	// mostTries is how often a unit is tried that fails with a transient error: a
 	// deadlock, a lock timeout, or a concurrent change of a row.
 	mostTries = 4
+	// mostSharing is the most units that share a savepoint.
+	mostSharing = 256
 )
 
 // commit runs a group of units and commits it. A unit that fails is rolled back
@@ -146,7 +148,7 @@ func (w *writer) opening(batch []*unit) []statement {
 	list := []statement{{sql: w.dialect.begin, rows: anyRows}}
 	w.xid, w.proving = "", false
 	w.group++
-	w.alone = len(batch) == 1 && !w.dialect.pipelined
+	w.bare = !w.dialect.pipelined
 	if !w.dialect.pipelined {
 		return list
 	}
@@ -183,7 +185,7 @@ func (w *writer) runBatch(ctx context.Context, batch []*unit) error {
 // sharing returns how many units from the start of the batch share a savepoint.
 func (w *writer) sharing(batch []*unit) int {
 	n := 1
-	for batch[0].repeatable && n < min(len(batch), w.dialect.mostSharing) && batch[n].repeatable {
+	for batch[0].repeatable && n < min(len(batch), mostSharing) && batch[n].repeatable {
 		n++
 	}
 	return n
@@ -247,7 +249,7 @@ func (w *writer) unsent() []statement {
 	list := w.changes.take()
 	if !w.saved {
 		w.saved = true
-		if !w.alone {
+		if !w.bare {
 			list = append(savepoint[:1:1], list...)
 		}
 	}
@@ -261,10 +263,14 @@ func (w *writer) release(ctx context.Context) error {
 		return nil
 	}
 	list := w.unsent()
-	if !w.alone {
+	if !w.bare {
 		list = append(list, statement{sql: "RELEASE SAVEPOINT unit", rows: anyRows})
 	}
-	return w.send(ctx, list...)
+	if err := w.send(ctx, list...); err != nil {
+		return err
+	}
+	w.bare = false
+	return nil
 }
 
 // undo rolls back to the savepoint and drops the cached rows.
@@ -277,7 +283,7 @@ func (w *writer) undo(ctx context.Context, because error) error {
 	}
 	w.saved = false
 	undoing := []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"}
-	if w.alone {
+	if w.bare {
 		undoing = []string{"ROLLBACK", w.dialect.begin}
 	}
 	for _, undo := range undoing { // not by send: after an error nothing can be prepared

@@ -14,11 +14,6 @@ import (
 	"svc"
 )
 
-// eventsPerInsert is the most events that one statement writes to SQLite. There is one text for each number of events,
-// and each text is parsed once. The texts have "?" instead of numbered parameters, because SQLite's driver searches
-// numbered parameters by name.
-const eventsPerInsert = 16
-
 // encoded is an event of a unit as it is stored, without its seq.
 type encoded struct {
 	topic, payload string
@@ -141,13 +136,13 @@ func (w *writer) journal(ctx context.Context, units []*unit) error {
 	}
 	seq := head - int64(n)
 	w.numbered = make([]svc.Event, 0, n)
-	args := make([]any, 0, eventWidth*min(n, eventsPerInsert))
+	args := make([]any, 0, eventWidth*min(n, rowsPerInsert))
 	for _, u := range units {
 		for _, e := range u.events {
 			seq++
 			w.numbered = append(w.numbered, svc.Event{Seq: seq, Topic: svc.Topic(e.topic), Payload: json.RawMessage(e.payload), CreatedAt: u.at})
 			args = append(append(args, seq, e.topic, e.payload, u.at), subjectArgs(e.subjects)...)
-			if len(args) == eventWidth*eventsPerInsert {
+			if len(args) == eventWidth*rowsPerInsert {
 				if err := w.insertEvents(ctx, args); err != nil {
 					return err
 				}
@@ -162,9 +157,7 @@ func (w *writer) insertEvents(ctx context.Context, args []any) error {
 	if len(args) == 0 {
 		return nil
 	}
-	row := ",(?" + strings.Repeat(",?", eventWidth-1) + ")"
-	text := "INSERT INTO events (" + eventColumns + ", " + strings.Join(subjectColumns, ", ") + ") VALUES " +
-		strings.Repeat(row, len(args)/eventWidth)[1:] // without the first comma
+	text := insertedEvents.rows(len(args) / eventWidth)
 	if _, err := w.q.ExecContext(ctx, text, args...); err != nil {
 		return fmt.Errorf("journal events: %w", err)
 	}
@@ -173,8 +166,10 @@ func (w *writer) insertEvents(ctx context.Context, args []any) error {
 
 const eventColumns = "seq, topic, payload, created_at"
 
-// eventWidth is how many columns an event has.
-var eventWidth = 4 + len(subjectColumns)
+var (
+	insertedEvents = newInsert("events", eventColumns+", "+strings.Join(subjectColumns, ", "))
+	eventWidth     = len(insertedEvents.columns)
+)
 
 // JournalEnds returns the seq of the newest event and the newest seq that
 // retention removed. All events in between are in the journal.

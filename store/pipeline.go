@@ -18,12 +18,7 @@ type statement struct {
 	args []any
 	rows int64                   // how many rows it must change; anyRows: any number
 	scan func(row scanner) error // called with each row that it returns; nil: it returns none
-
-	// bulk is the text of a statement that does the same for many rows. Its only
-	// parameter is a JSON list of records. The values of columns are the first
-	// arguments of each single statement. Empty: there is no such form.
-	bulk    string
-	columns []string
+	bulk *bulk                   // nil: the statement is never merged with others
 }
 
 const anyRows = -1
@@ -38,11 +33,11 @@ func (w *writer) send(ctx context.Context, list ...statement) error {
 	if len(list) == 0 {
 		return nil
 	}
+	list, err := inBulk(list, w.dialect)
+	if err != nil {
+		return err
+	}
 	if w.dialect.pipelined {
-		list, err := inBulk(list)
-		if err != nil {
-			return err
-		}
 		inner, cancel := w.q.bound(ctx)
 		defer cancel()
 		return w.q.edge(ctx, w.sendBatch(inner, list))

@@ -186,12 +186,9 @@ func (tx *Tx) runTarget(ctx context.Context, taskID string) (RunTarget, error) {
 // ErrSessionTaken means that another run has the session name.
 var ErrSessionTaken = errors.New("the session name is taken")
 
-const insertRun = "INSERT INTO runs (" + runColumns + `) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
-		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56)`
-
 var (
-	insertRuns     = bulkInsert("runs", runColumns)
-	runColumnNames = columnNames(runColumns)
+	insertedRuns = newInsert("runs", runColumns)
+	insertRun    = insertedRuns.one()
 )
 
 func runValues(r *svc.Run) []any {
@@ -217,7 +214,7 @@ func labelsOf(r *svc.Run) map[string]string {
 // is deferred. Then the unit may be run again to return that error.
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if tx.mayDefer() {
-		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertRuns, columns: runColumnNames})
+		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertedRuns})
 		tx.added = append(tx.added, r.ID)
 		tx.cacheRun(r)
 		return nil

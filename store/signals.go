@@ -11,14 +11,13 @@ import (
 const signalColumns = "run_id, attempt, kind, source, via, sent_at, received_at, sent_by"
 
 var (
-	insertSignals     = bulkInsert("processed_signals", signalColumns)
-	signalColumnNames = columnNames(signalColumns)
+	insertedSignals = newInsert("processed_signals", signalColumns)
+	insertSignal    = insertedSignals.one()
 )
 
 // TakeSignal records a one-shot signal of an attempt. It returns false if that
 // signal was recorded before.
 func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
-	const insert = "INSERT INTO processed_signals (" + signalColumns + ") VALUES ($1,$2,$3,$4,$5,$6,$7,$8)"
 	args := []any{s.RunID, s.Attempt, s.Kind, s.Source, s.Via, s.Timestamp, tx.Now, s.By}
 	same := func(t svc.Signal) bool { return t.RunID == s.RunID && t.Attempt == s.Attempt && t.Kind == s.Kind }
 	if known := tx.w.rows.signals(s.RunID); known != nil && tx.mayDefer() {
@@ -26,10 +25,10 @@ func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
 			return false, nil
 		}
 		tx.taken = append(tx.taken, s)
-		tx.changes.add(statement{sql: insert, args: args, rows: 1, bulk: insertSignals, columns: signalColumnNames})
+		tx.changes.add(statement{sql: insertSignal, args: args, rows: 1, bulk: insertedSignals})
 		return true, nil
 	}
-	n, err := tx.exec(ctx, insert+" ON CONFLICT (run_id, attempt, kind) DO NOTHING", args...)
+	n, err := tx.exec(ctx, insertSignal+" ON CONFLICT (run_id, attempt, kind) DO NOTHING", args...)
 	if err != nil {
 		return false, fmt.Errorf("note signal %s of run %s: %w", s.Kind, s.RunID, err)
 	}

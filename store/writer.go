@@ -45,7 +45,7 @@ type writer struct {
 	locked  lockedRows
 	changes changes // deferred changes of the units that share the savepoint
 	saved   bool    // the savepoint is set
-	alone   bool    // the group has one unit, so that its transaction also is its savepoint
+	bare    bool    // the transaction has no change of an earlier savepoint, so that it can be rolled back instead of one (SQLite)
 	direct  bool    // nothing is deferred, because a deferred change has failed
 	proving bool    // the transaction must write something even if its units do not: see Store.Ready
 	// numbered are the events of the newest group, on SQLite. On PostgreSQL their numbers are not known.
@@ -159,12 +159,12 @@ func (w *writer) run() {
 	}
 }
 
-// gather returns a unit and all units that wait behind it. If none waits, it first yields to goroutines that are
-// about to queue one: a worker's frames arrive together, and each group costs a commit.
+// gather returns a unit and all units that wait behind it. It first yields to goroutines that are about to queue one,
+// as long as more units arrive: a worker's frames arrive together, and each group costs a commit.
 func (w *writer) gather(first *unit) []*unit {
 	batch := []*unit{first}
-	if len(w.queue) == 0 {
-		runtime.Gosched()
+	for seen := -1; len(w.queue) > seen && len(w.queue) < w.maxBatch; runtime.Gosched() {
+		seen = len(w.queue)
 	}
 	for len(batch) < w.maxBatch {
 		select {
