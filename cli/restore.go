@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc"
+	"svc/atomicfile"
 	"svc/backup"
 	"svc/config"
 	"svc/store"
@@ -73,11 +74,20 @@ func (a *app) restore(ctx context.Context, file string, replace bool) error {
 	if err := a.makeRoom(ctx, cfg, m, replace); err != nil {
 		return err
 	}
+	folders := map[string]bool{cfg.DataDir: true}
 	for _, f := range m.Files {
 		if to := restoredPath(cfg, f.Name); to != "" {
 			if err := moveTo(filepath.Join(unpacked, filepath.FromSlash(f.Name)), to); err != nil {
 				return err
 			}
+			for dir := filepath.Dir(to); !folders[dir] && len(dir) > len(cfg.DataDir); dir = filepath.Dir(dir) {
+				folders[dir] = true
+			}
+		}
+	}
+	for dir := range folders { // the files must not be lost in a power cut that the database survives
+		if err := atomicfile.SyncDir(dir); err != nil {
+			return fmt.Errorf("restore: %w", err)
 		}
 	}
 	if err := store.Restore(ctx, filepath.Join(unpacked, backupDatabase), cfg.Server.Database); err != nil {
