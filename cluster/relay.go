@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"sync"
@@ -8,16 +9,26 @@ import (
 )
 
 const (
-	// lastWordLimit is how long workers that read slowly have, after the end of a term, to read what was sent to them
-	// before.
+	// lastWordLimit is how long a peer that reads slowly has, after the end of an uplink or a term, to read what was
+	// sent to it before.
 	lastWordLimit = 5 * time.Second
-	copyBytes     = 4 << 10 // size of a buffer of an uplink that goroutines relay
+	// stuckLimit is how long a peer may accept none of the data that waits for it. After that the uplink ends.
+	stuckLimit = time.Minute
+	copyBytes  = 4 << 10 // size of a buffer of an uplink that goroutines relay
 )
 
 // uplink is a forwarded uplink: a worker's connection, and one to the leader.
+//
+// When one of the connections ends, the other peer gets everything that was sent to it before, and then the end of the
+// stream. What it sends is still read until it closes its side, at most for lastWordLimit. To close a socket that has
+// unread data would reset the connection, and the peer would lose what it has not read yet, such as the close frame.
 type uplink struct {
 	worker, leader net.Conn
 	frames         frames // of the data that the leader has sent
+	stuck          time.Duration
+
+	mu   sync.Mutex // guards last
+	last time.Time  // the end of the time for writes to the worker after the end of the term; zero: it has not ended
 }
 
 func (u *uplink) close() {
@@ -29,16 +40,31 @@ func (u *uplink) close() {
 // goroutine relays all of them (relayLoop). If an uplink uses TLS or the operating system has no relayLoop, two
 // goroutines relay it.
 type relay struct {
+	stuck time.Duration // 0: stuckLimit; set before the first uplink
+
 	mu     sync.Mutex // guards the rest
 	ended  bool
 	loop   *relayLoop       // nil: it was not needed yet, or could not be created
 	copied map[*uplink]bool // the uplinks that goroutines relay
-	tasks  sync.WaitGroup
+	tasks  sync.WaitGroup   // including uplinks that are opening
+}
+
+// enter makes wait also wait for an uplink that is about to be added, until leave is called. It returns false if the
+// relay has ended.
+func (r *relay) enter() (leave func(), ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil, false
+	}
+	r.tasks.Add(1)
+	return r.tasks.Done, true
 }
 
 // add relays an uplink until one of its connections or the relay ends. If the relay has ended, add sends the worker a
 // close frame and closes both connections.
 func (r *relay) add(u *uplink) {
+	u.stuck = cmp.Or(r.stuck, stuckLimit)
 	if r.start(u) {
 		return
 	}
@@ -98,25 +124,68 @@ func (r *relay) wait() { r.tasks.Wait() }
 // relayLoop.
 func (u *uplink) copy() {
 	var toLeader sync.WaitGroup
-	toLeader.Go(func() {
-		_, _ = io.CopyBuffer(onlyWriter{u.leader}, onlyReader{u.worker}, make([]byte, copyBytes))
-		_ = u.leader.Close()
-	})
-	_, _ = io.CopyBuffer(onlyWriter{u.worker}, &spoken{Reader: u.leader, frames: u.frames}, make([]byte, copyBytes))
-	u.close()
+	toLeader.Go(func() { u.forward(u.leader, u.worker, u.worker) })
+	u.forward(u.worker, u.leader, &spoken{Reader: u.leader, frames: u.frames})
 	toLeader.Wait()
+	u.close()
+}
+
+// forward copies r, the data of from, until from has ended. If to ends first, the rest is read and discarded. Then
+// nothing more is written to to, and to is read only for lastWordLimit.
+func (u *uplink) forward(to, from net.Conn, r io.Reader) {
+	_, err := io.CopyBuffer(uplinkWriter{u, to}, onlyReader{r}, make([]byte, copyBytes))
+	closeWrite(to)
+	_ = to.SetReadDeadline(time.Now().Add(lastWordLimit))
+	if err != nil {
+		_, _ = io.Copy(io.Discard, onlyReader{from})
+	}
+}
+
+// closeWrite tells the peer that nothing more is sent to it, if the kind of connection can do that.
+func closeWrite(conn net.Conn) {
+	if c, ok := conn.(*countedConn); ok {
+		conn = c.Conn
+	}
+	if c, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
 }
 
 // end closes the connection to the leader. Data that was already read from it is still written to the worker, for at
 // most lastWordLimit.
 func (u *uplink) end() {
-	_ = u.worker.SetWriteDeadline(time.Now().Add(lastWordLimit))
+	u.mu.Lock()
+	u.last = time.Now().Add(lastWordLimit)
+	_ = u.worker.SetWriteDeadline(u.last)
+	u.mu.Unlock()
 	_ = u.leader.Close()
 }
 
-// onlyReader and onlyWriter hide the methods WriteTo and ReadFrom of a TCP connection. They would use splice, which
-// holds a pipe while the connection is idle.
-type (
-	onlyReader struct{ io.Reader }
-	onlyWriter struct{ io.Writer }
-)
+// setWriteDeadline limits the next write to a connection.
+func (u *uplink) setWriteDeadline(conn net.Conn) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	limit := time.Now().Add(u.stuck)
+	if !u.last.IsZero() && u.last.Before(limit) {
+		limit = u.last
+	}
+	return conn.SetWriteDeadline(limit)
+}
+
+// uplinkWriter writes to a connection of an uplink. A write fails if the peer does not accept it within a limit.
+type uplinkWriter struct {
+	u  *uplink
+	to net.Conn
+}
+
+// Write writes b.
+func (w uplinkWriter) Write(b []byte) (int, error) {
+	if err := w.u.setWriteDeadline(w.to); err != nil {
+		return 0, err
+	}
+	return w.to.Write(b)
+}
+
+// onlyReader hides the method WriteTo of a TCP connection. It would use splice, which holds a pipe while the connection
+// is idle.
+type onlyReader struct{ io.Reader }

@@ -15,9 +15,6 @@ import (
 const (
 	loopBytes  = 64 << 10 // bytes read at a time, and so the most that is pending in each direction of an uplink
 	loopEvents = 128      // events read at a time
-	// stuckLimit is how long a peer may neither acknowledge nor read any of the data that waits for it. After that the
-	// kernel ends the connection.
-	stuckLimit = time.Minute
 )
 
 // relayLoop relays between sockets in one goroutine, with one buffer. An idle uplink costs two descriptors and a few
@@ -41,7 +38,8 @@ type relayLoop struct {
 type relayEnd struct {
 	fd      int32
 	watched bool   // the socket is in the epoll set
-	done    bool   // no more data is read from the socket: the connection or the term has ended
+	broken  bool   // the set reports errors of the socket, which cannot be masked
+	done    bool   // no more data is forwarded from the socket: the connection or the term has ended
 	pending []byte // data to be written to the socket
 	other   *relayEnd
 	link    *relayedLink
@@ -53,6 +51,7 @@ type relayedLink struct {
 	frames         frames // of the data that the leader has sent
 	released       func() // called when the worker's connection is closed
 	closed         bool
+	over           *time.Timer // limits how long the end of the link is awaited after all data was written; nil: it was not
 }
 
 func newRelayLoop() (*relayLoop, error) {
@@ -83,7 +82,7 @@ func (l *relayLoop) add(u *uplink) bool {
 	if c, ok := worker.(*countedConn); ok {
 		worker, link.released = c.Conn, c.left
 	}
-	fds, ok := descriptors(worker, u.leader)
+	fds, ok := descriptors(u.stuck, worker, u.leader)
 	if !ok {
 		return false
 	}
@@ -108,9 +107,10 @@ func (l *relayLoop) add(u *uplink) bool {
 	return true
 }
 
-// descriptors returns a new descriptor for each connection, and sets stuckLimit. ok is false if a connection is not a
-// plain TCP socket, or after an error.
-func descriptors(conns ...net.Conn) (fds []int32, ok bool) {
+// descriptors returns a new descriptor for each connection. The kernel then ends a connection whose peer neither
+// acknowledges nor reads any of the data that waits for it, for the time stuck. ok is false if a connection is not a plain
+// TCP socket, or after an error.
+func descriptors(stuck time.Duration, conns ...net.Conn) (fds []int32, ok bool) {
 	defer func() {
 		for i := 0; !ok && i < len(fds); i++ {
 			_ = unix.Close(int(fds[i]))
@@ -128,7 +128,7 @@ func descriptors(conns ...net.Conn) (fds []int32, ok bool) {
 		fd, dupErr := -1, error(nil)
 		err = raw.Control(func(from uintptr) {
 			fd, dupErr = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0)
-			_ = unix.SetsockoptInt(int(from), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(stuckLimit.Milliseconds()))
+			_ = unix.SetsockoptInt(int(from), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(stuck.Milliseconds()))
 		})
 		if err != nil || dupErr != nil {
 			return fds, false
@@ -146,7 +146,7 @@ func (l *relayLoop) run() {
 	events, found, n := make([]unix.EpollEvent, loopEvents), make([]*relayEnd, loopEvents), 0
 	ready := func(set uintptr) bool {
 		var err error
-		n, err = unix.EpollWait(int(set), events, 0)
+		n, err = pollNow(set, events)
 		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 	}
 	for l.wait.Read(ready) == nil {
@@ -175,24 +175,27 @@ func (l *relayLoop) handle(events []unix.EpollEvent, found []*relayEnd) {
 		if e == nil || e.link.closed {
 			continue
 		}
-		broken := event.Events&(unix.EPOLLHUP|unix.EPOLLERR) != 0
-		if len(e.pending) > 0 && (broken || event.Events&unix.EPOLLOUT != 0) {
+		e.broken = event.Events&(unix.EPOLLHUP|unix.EPOLLERR) != 0
+		if len(e.pending) > 0 && (e.broken || event.Events&unix.EPOLLOUT != 0) {
 			l.flush(e)
 		}
 		switch {
-		case e.link.closed || e.done || e.other.done:
-		case !broken && event.Events&unix.EPOLLIN == 0:
+		case e.link.closed || e.done:
+		case !e.broken && event.Events&unix.EPOLLIN == 0:
+		case e.link.over != nil:
+			l.discard(e)
+		case e.other.done: // data for it is pending
 		case len(e.other.pending) == 0:
 			l.receive(e)
-		case broken: // it cannot be read while data is pending, and the set would report it repeatedly
-			l.finish(e)
+		case e.broken: // it is read when the pending data is written; until then the set would report it repeatedly
+			l.watch(e)
 		}
 	}
 }
 
 // receive reads once from an end and writes the data to the other one.
 func (l *relayLoop) receive(e *relayEnd) {
-	n, err := unix.Read(int(e.fd), l.buf)
+	n, err := readNow(e.fd, l.buf)
 	switch {
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		return
@@ -221,24 +224,48 @@ func (l *relayLoop) finish(e *relayEnd) {
 	l.flush(e.other)
 }
 
-// flush writes the pending data of an end. If all is written and the other end is done, it closes the uplink.
+// flush writes the pending data of an end. If all is written and the other end is done, nothing more is written to the
+// socket. Then the uplink is closed when the peer closes its side; see uplink.
 func (l *relayLoop) flush(e *relayEnd) {
 	if e.pending = l.write(e, e.pending); len(e.pending) == 0 {
 		e.pending = nil
-		if e.other.done {
+		switch {
+		case !e.other.done:
+		case e.done:
 			l.close(e.link)
 			return
+		case e.link.over == nil:
+			_ = unix.Shutdown(int(e.fd), unix.SHUT_WR)
+			e.link.over = time.AfterFunc(lastWordLimit, func() { l.cut(e) })
 		}
 	}
 	l.watch(e)
 	l.watch(e.other)
 }
 
+// discard reads from the end of an uplink that is over, and closes the uplink when the peer has closed its side.
+func (l *relayLoop) discard(e *relayEnd) {
+	switch n, err := readNow(e.fd, l.buf); {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+	case err != nil || n == 0:
+		l.close(e.link)
+	}
+}
+
+// cut makes the loop close an uplink that is over. It may be called by any goroutine.
+func (l *relayLoop) cut(e *relayEnd) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ends[e.fd] == e {
+		_ = unix.Shutdown(int(e.fd), unix.SHUT_RDWR)
+	}
+}
+
 // write writes what the socket accepts and returns the rest. After an error the socket is shut down, and the uplink ends
 // with the next event: it must not continue without the data that is discarded.
 func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 	for len(b) > 0 {
-		n, err := unix.Write(int(e.fd), b)
+		n, err := writeNow(e.fd, b)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN):
@@ -253,18 +280,18 @@ func (l *relayLoop) write(e *relayEnd, b []byte) (rest []byte) {
 	return nil
 }
 
-// watch updates which events the epoll set reports for an end. An end that is not read again and has no pending data is
-// removed, because the set would report its errors repeatedly.
+// watch updates which events the epoll set reports for an end. An end with errors that is neither read nor written at
+// the moment is removed, because the set would report its errors repeatedly.
 func (l *relayLoop) watch(e *relayEnd) {
 	var wanted uint32
-	if !e.done && !e.other.done && len(e.other.pending) == 0 {
+	if e.link.over != nil && !e.done || !e.done && !e.other.done && len(e.other.pending) == 0 {
 		wanted |= unix.EPOLLIN
 	}
 	if len(e.pending) > 0 {
 		wanted |= unix.EPOLLOUT
 	}
 	switch {
-	case wanted != 0 || !e.done && !e.other.done:
+	case wanted != 0 || !e.broken && !e.done && !e.other.done:
 		op := unix.EPOLL_CTL_MOD
 		if !e.watched {
 			op = unix.EPOLL_CTL_ADD
@@ -288,6 +315,9 @@ func (l *relayLoop) control(op int, fd int32, events uint32) error {
 // close closes both connections of an uplink.
 func (l *relayLoop) close(link *relayedLink) {
 	link.closed = true
+	if link.over != nil {
+		link.over.Stop()
+	}
 	l.mu.Lock()
 	delete(l.ends, link.worker.fd)
 	delete(l.ends, link.leader.fd)

@@ -19,7 +19,7 @@ import (
 // uplinks of workers with TLS.
 var ways = map[string]func(net.Conn) net.Conn{
 	"sockets": func(c net.Conn) net.Conn { return c },
-	"others":  func(c net.Conn) net.Conn { return struct{ net.Conn }{c} },
+	"others":  func(c net.Conn) net.Conn { return struct{ *net.TCPConn }{c.(*net.TCPConn)} },
 }
 
 // onBothWays runs a test with both ways of relaying. The relay ends with the test.
@@ -176,6 +176,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 					t.Fatal(err)
 				}
 				wantAll(t, "the worker", worker, c.want)
+				_ = worker.Close()
 				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 			})
 		})
@@ -189,6 +190,64 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 					t.Fatal(err)
 				}
 				wantAll(t, "the leader", leader, message(300))
+				_ = leader.Close()
+				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+			})
+		})
+	}
+}
+
+// The peer of a connection that ends may be sending. It must still be able to read everything that was sent to it before,
+// although the relay does not forward what it sends any more.
+func TestTheEndOfAnUplinkReachesAPeerThatIsSending(t *testing.T) {
+	for name, workerEnds := range map[string]bool{"the leader ends it": false, "the worker ends it": true} {
+		t.Run(name, func(t *testing.T) {
+			onBothWays(t, func(t *testing.T, b *bridge) {
+				sender, ending := b.uplink(t)
+				want := append(message(300), restartFrame...)
+				if workerEnds {
+					sender, ending, want = ending, sender, message(300)
+				}
+				write(t, sender, message(100_000)) // the relay has data of the sender when the other side ends
+				var sending sync.WaitGroup
+				sending.Go(func() {
+					for err := error(nil); err == nil; {
+						_, err = sender.Write(message(100_000))
+					}
+				})
+				write(t, ending, message(300))
+				_ = ending.Close()
+				wantAll(t, "the sender", sender, want)
+				_ = sender.Close()
+				sending.Wait()
+				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+			})
+		})
+	}
+}
+
+// A peer that does not close its side of an ended uplink must not hold the connection for ever.
+func TestAnEndedUplinkIsClosedAlsoIfThePeerDoesNotCloseIt(t *testing.T) {
+	onBothWays(t, func(t *testing.T, b *bridge) {
+		worker, leader := b.uplink(t)
+		_ = leader.Close()
+		wantAll(t, "the worker", worker, restartFrame)
+		eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+	})
+}
+
+// A peer that never reads must not hold the data that waits for it for ever.
+func TestAPeerThatNeverReadsIsDisconnected(t *testing.T) {
+	for name, leaderReads := range map[string]bool{"the worker": true, "the leader": false} {
+		t.Run(name, func(t *testing.T) {
+			onBothWays(t, func(t *testing.T, b *bridge) {
+				b.stuck = time.Second
+				worker, leader := b.uplink(t)
+				if leaderReads {
+					fill(t, leader)
+				} else {
+					fill(t, worker)
+				}
 				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 			})
 		})
@@ -255,6 +314,7 @@ func TestTheEndOfARelayEndsAllWithAWord(t *testing.T) {
 		late, _ := b.uplink(t)
 		for _, w := range append(workers, late) {
 			wantAll(t, "a worker", w, restartFrame)
+			_ = w.Close()
 		}
 		b.wait()
 	})
@@ -293,6 +353,8 @@ func TestUplinksComeAndGo(t *testing.T) {
 						t.Errorf("uplink %d of %d read %q: %v", j, i, got, err)
 					}
 					_ = ends[j/2%2].Close()
+					_, _ = io.ReadAll(ends[1-j/2%2]) // until the relay has ended the other side
+					_ = ends[1-j/2%2].Close()
 				}
 			})
 		}

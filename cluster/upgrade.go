@@ -15,7 +15,7 @@ import (
 
 // handOverLimit is the timeout for each of the two connections of an uplink to accept the few bytes that are sent before
 // the uplink is relayed.
-const handOverLimit = 10 * time.Second
+const handOverLimit = 5 * time.Second
 
 // errRelayed is the error for a response that opened an uplink. No other response must be sent.
 var errRelayed = errors.New("the uplink is relayed")
@@ -41,6 +41,10 @@ func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err = r.Write(conn); err == nil {
 		resp, err = http.ReadResponse(reader, r)
 	}
+	if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = &refusal{Reader: resp.Body, conn: conn, stop: stop}
+		return resp, nil
+	}
 	if !stop() && err == nil {
 		err = r.Context().Err()
 	}
@@ -48,15 +52,21 @@ func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &leaderSide{Reader: reader, conn: conn, ahead: reader}
-		return resp, nil
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{resp.Body, conn}
+	resp.Body = &leaderSide{Reader: reader, conn: conn, ahead: reader}
 	return resp, nil
+}
+
+// refusal is the body of a response that opens no uplink. It ends with the context of its request.
+type refusal struct {
+	io.Reader
+	conn net.Conn
+	stop func() bool
+}
+
+// Close closes the connection to the leader.
+func (b *refusal) Close() error {
+	b.stop()
+	return b.conn.Close()
 }
 
 // leaderSide is the connection to the leader of an uplink that the leader has accepted.
@@ -89,6 +99,11 @@ func (f *forwarder) relay(w http.ResponseWriter, resp *http.Response, side *lead
 	if !strings.EqualFold(resp.Header.Get("Upgrade"), "websocket") {
 		return fmt.Errorf("the leader switched to protocol %q", resp.Header.Get("Upgrade"))
 	}
+	leave, ok := side.leader.relay.enter()
+	if !ok {
+		return errNoLeader
+	}
+	defer leave()
 	worker, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return fmt.Errorf("take over the worker's connection: %w", err)

@@ -6,8 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -116,6 +119,7 @@ func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
 	conn := follower.upgrade(t, "")
 	_ = (<-killed).Close()
 	wantAll(t, "the worker", conn, restartFrame)
+	_ = conn.Close()
 	eventually(t, "it does not count any more", func() bool { return follower.uplinks.Load() == 0 })
 }
 
@@ -123,7 +127,7 @@ const upgradeAnswer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r
 
 // upgrade opens an uplink through a member, and sends more right after the request. It returns a reader of what follows
 // the response.
-func (o *testMember) upgrade(t *testing.T, more string) io.Reader {
+func (o *testMember) upgrade(t *testing.T, more string) io.ReadCloser {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(o.public.URL, "http://"))
 	if err != nil {
@@ -139,7 +143,10 @@ func (o *testMember) upgrade(t *testing.T, more string) io.Reader {
 		t.Fatalf("got %v, %v; want an upgrade", answer, err)
 	}
 	_ = answer.Body.Close()
-	return r
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, conn}
 }
 
 // Bytes that the worker sends right after the request, and the leader right after the response, must be relayed first.
@@ -218,4 +225,75 @@ func TestAnUplinkWaitsForALeader(t *testing.T) {
 		t.Error(err)
 	}
 	_ = (<-accepted).CloseNow()
+}
+
+// The leader's response to a refused uplink may be a stream. When the worker goes away, the follower must end it.
+func TestTheAnswerToARefusedUplinkEndsWithItsWorker(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
+	gone := make(chan struct{})
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(gone)
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, follower.public.URL+"/uplink", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "websocket")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	_ = answer.Body.Close()
+	select {
+	case <-gone:
+	case <-time.After(time.Minute):
+		t.Error("the leader still sends the response")
+	}
+}
+
+// slowWorker is a response writer whose connection accepts nothing.
+type slowWorker struct{ http.ResponseWriter }
+
+// Hijack returns the connection.
+func (slowWorker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, _ := net.Pipe()
+	return conn, bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn)), nil
+}
+
+// The end of a term must also wait for uplinks that are about to be relayed.
+func TestTheEndOfATermWaitsForUplinksThatAreOpening(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_, _ = io.WriteString(conn, upgradeAnswer)
+	}))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/uplink", nil)
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "websocket")
+	var handled sync.WaitGroup
+	handled.Go(func() { follower.ServeHTTP(slowWorker{httptest.NewRecorder()}, r) })
+	eventually(t, "the uplink is open", func() bool { return follower.uplinks.Load() == 1 })
+	term, _, _ := follower.state()
+	term.end()
+	term.relayed()
+	if n := follower.uplinks.Load(); n != 0 {
+		t.Errorf("%d uplinks are open after their term", n)
+	}
+	handled.Wait()
 }
