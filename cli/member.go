@@ -49,7 +49,7 @@ func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logg
 		return nil, err
 	}
 	m.cluster = cluster.New(cluster.Config{
-		ID: m.id, Key: []byte(m.key), Log: log, Lead: m.lead, UplinkPath: server.UplinkPath,
+		ID: m.id, Key: []byte(m.key), Log: log, Lead: m.lead, UplinkPath: server.UplinkPath, RegisterPath: server.RegisterPath,
 		Refuse: server.Refuse, Accepted: server.AcceptedRequest, Repeatable: server.Repeatable,
 		Files: m.files, Records: server.OfRecords, RecordsMostly: server.OfRecordsMostly,
 		Hint: func() {

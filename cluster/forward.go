@@ -119,7 +119,7 @@ type forwarder struct {
 	m     *Member
 	proxy *httputil.ReverseProxy
 	inner http.RoundTripper
-	links upgrader
+	links ownConns
 	kept  *semaphore.Weighted // bytes of buffered bodies
 
 	requests, failed atomic.Int64
@@ -127,7 +127,7 @@ type forwarder struct {
 
 func newForwarder(m *Member) *forwarder {
 	dialer := &net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}
-	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), links: upgrader{dialer}, inner: &http.Transport{
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), links: ownConns{dialer}, inner: &http.Transport{
 		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
@@ -305,8 +305,11 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 	out.URL.Scheme, out.URL.Host = "http", leader.Address
 	sign(out.Header, f.m.Key, f.m.ID, leader.Replica)
 	way := f.inner
-	if f.opensUplink(out) {
+	switch {
+	case f.opensUplink(out):
 		way = f.links
+	case out.URL.Path == f.m.RegisterPath:
+		way, out.Close = f.links, true
 	}
 	resp, err := way.RoundTrip(out)
 	if r.Context().Err() == nil && leader.ctx.Err() == nil {

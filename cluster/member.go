@@ -80,7 +80,9 @@ type Config struct {
 	Repeatable func(r *http.Request) bool
 	// UplinkPath is the path of the workers' uplinks.
 	UplinkPath string
-	Log        *slog.Logger
+	// RegisterPath is the path of the workers' registrations. After an outage, thousands of them arrive at once.
+	RegisterPath string
+	Log          *slog.Logger
 }
 
 // Serve makes h handle requests until stop is called. stop calls end, which ends the streams and sockets of h, and waits

@@ -141,7 +141,7 @@ func (u *uplink) forward(to, from net.Conn, r io.Reader) {
 	}
 }
 
-// closeWrite tells the peer that nothing more is sent to it, if the kind of connection can do that.
+// closeWrite ends the stream to a peer, if the kind of connection can do that without closing it.
 func closeWrite(conn net.Conn) {
 	if c, ok := conn.(*countedConn); ok {
 		conn = c.Conn

@@ -25,12 +25,13 @@ func (f *forwarder) opensUplink(r *http.Request) bool {
 	return r.URL.Path == f.m.UplinkPath && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// upgrader sends requests for uplinks. Unlike http.Transport, it returns the connection itself with the response, and
-// leaves no goroutines or buffers behind.
-type upgrader struct{ dialer *net.Dialer }
+// ownConns sends each request on a connection of its own, with which no other request is sent. It is for the requests of
+// workers that connect, of which thousands wait at the same time. Unlike http.Transport, it needs no goroutines, and
+// returns the connection itself with a response that opens an uplink.
+type ownConns struct{ dialer *net.Dialer }
 
-// RoundTrip sends a request on a new connection. The body of a response that switches protocols is a *leaderSide.
-func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip sends a request. The body of a response that switches protocols is a *leaderSide.
+func (u ownConns) RoundTrip(r *http.Request) (*http.Response, error) {
 	conn, err := u.dialer.DialContext(r.Context(), "tcp", r.URL.Host)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp, err = http.ReadResponse(reader, r)
 	}
 	if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = &refusal{Reader: resp.Body, conn: conn, stop: stop}
+		resp.Body = &ownBody{Reader: resp.Body, conn: conn, stop: stop}
 		return resp, nil
 	}
 	if !stop() && err == nil {
@@ -56,15 +57,15 @@ func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// refusal is the body of a response that opens no uplink. It ends with the context of its request.
-type refusal struct {
+// ownBody is the body of a response that opens no uplink. It ends with the context of its request.
+type ownBody struct {
 	io.Reader
 	conn net.Conn
 	stop func() bool
 }
 
 // Close closes the connection to the leader.
-func (b *refusal) Close() error {
+func (b *ownBody) Close() error {
 	b.stop()
 	return b.conn.Close()
 }

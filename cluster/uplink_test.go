@@ -297,3 +297,25 @@ func TestTheEndOfATermWaitsForUplinksThatAreOpening(t *testing.T) {
 	}
 	handled.Wait()
 }
+
+// A worker's registration is forwarded on a connection that ends with it, so that thousands of them at once leave nothing
+// behind.
+func TestARegistrationIsForwardedOnAConnectionOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader := newTestMember(t, b, "a")
+	follower := newTestMember(t, b, "b", func(c *Config) { c.RegisterPath = "/register" })
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !r.Close {
+			t.Error("the connection is kept")
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(append([]byte("got "), body...))
+	}))
+	if got := follower.askFor(t, http.MethodPost, "/register", "host"); got != "200 got host" {
+		t.Errorf("the worker got %q", got)
+	}
+}

@@ -7,8 +7,11 @@ import (
 	"svc/api"
 )
 
-// UplinkPath is the path of the workers' uplink.
-const UplinkPath = internalRoot + "/worker/uplink"
+// The paths of the requests with which a worker connects.
+const (
+	RegisterPath = internalRoot + "/worker/register"
+	UplinkPath   = internalRoot + "/worker/uplink"
+)
 
 // Refuse sends an error response in the form that Server uses. It is for an orchestrator that does not lead, and so
 // has no Server for the request.

@@ -16,7 +16,7 @@ import (
 // uplink, which has its own proof. The signature includes the hash of the body; reading a body with another hash ends
 // with an error.
 func (s *Server) checkSignature(r *http.Request, who engine.Reporter) error {
-	if who.Host == "" || who.Attempt != 0 || r.URL.Path == internalRoot+"/worker/register" || r.URL.Path == internalRoot+"/worker/uplink" {
+	if who.Host == "" || who.Attempt != 0 || r.URL.Path == RegisterPath || r.URL.Path == UplinkPath {
 		return nil
 	}
 	target := r.URL.EscapedPath()
