@@ -115,12 +115,13 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if err := e.feed.start(ctx); err != nil {
 		return nil, err
 	}
+	if c.Standby {
+		e.hosts = standbyHostBook(e.Hub.Uplinks.Pin, e.Hub.Uplinks.Connected)
+		return e, nil
+	}
 	var err error
 	if e.hosts, err = newHostBook(ctx, c.Store, e.watch.look(), e.readyAt, e.Hub.Uplinks.Pin, e.Hub.Uplinks.Connected); err != nil {
 		return nil, err
-	}
-	if e.hosts.standby = c.Standby; c.Standby {
-		return e, nil
 	}
 	if err := e.recoverOutput(ctx); err != nil {
 		return nil, err

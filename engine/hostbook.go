@@ -49,6 +49,12 @@ type hostEntry struct {
 	doubt bool
 }
 
+// standbyHostBook returns the book of a process that gets no heartbeats. It does not read the hosts: with 10,000 of them,
+// that would take megabytes which nothing uses.
+func standbyHostBook(pin func(hostID, instance string), linked func(string) bool) *hostBook {
+	return &hostBook{pin: pin, linked: linked, standby: true, hosts: map[string]hostEntry{}, dirty: map[string]bool{}}
+}
+
 // newHostBook reads every host. For the time before this process started, it converts stored wall-clock times.
 func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Time, pin func(hostID, instance string), linked func(string) bool) (*hostBook, error) {
 	all, err := s.AllHosts(ctx)
