@@ -151,6 +151,18 @@ func (s *fleetSite) task(ctx context.Context, title string) (id string, err erro
 	return item.ID, err
 }
 
+// fill journals more events than an orchestrator keeps in memory.
+func (s *fleetSite) fill(ctx context.Context, title string) error {
+	project, err := s.client(0).CreateProject(ctx, api.CreateProject{Name: title, Cwd: api.Some("/tmp")})
+	if err != nil {
+		return err
+	}
+	return parallel(16, fleetEvents, func(i int) error {
+		_, err := s.client(i).CreateWorkItem(ctx, api.CreateWorkItem{ProjectID: project.ID, Kind: svc.KindTask, Title: title})
+		return err
+	})
+}
+
 // count runs a query that returns one number.
 func (s *fleetSite) count(ctx context.Context, query string, args ...any) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, query, args...).Scan(&n)

@@ -19,6 +19,7 @@ type fleetOrder struct {
 	URLs    []string // of the orchestrators; a worker connects to the next one when its uplink ends
 	Token   string
 	Workers int
+	Rate    int           // workers that connect per second; 0: all at once
 	Since   time.Time     // when the orchestrator was started again or killed; the first order counts from its own start
 	Within  time.Duration // how long to wait until all are connected; 0: 5 minutes
 }
@@ -81,6 +82,9 @@ func fleetWorkers(ctx context.Context, p pipe) error {
 	for i := range o.Workers {
 		w := newFakeWorker(o.URLs[i%len(o.URLs)], fmt.Sprintf("host-%d", i), client)
 		w.token = o.Token
+		if o.Rate > 0 && pause(ctx, time.Until(began.Add(time.Duration(i)*time.Second/time.Duration(o.Rate)))) != nil {
+			return ctx.Err()
+		}
 		go w.keepConnected(ctx, i, s, o.URLs)
 	}
 	for {
