@@ -61,15 +61,19 @@ func (r *relay) enter() (leave func(), ok bool) {
 	return r.tasks.Done, true
 }
 
-// add relays an uplink until one of its connections or the relay ends. If the relay has ended, add sends the worker a
-// close frame and closes both connections.
+// add relays an uplink until one of its connections or the relay ends. It returns at once, unless the relay has ended:
+// then it sends the worker a close frame and closes both connections.
 func (r *relay) add(u *uplink) {
 	u.stuck = cmp.Or(r.stuck, stuckLimit)
 	if r.start(u) {
 		return
 	}
+	_ = u.leader.Close()
 	_ = send(u.worker, u.frames.closing())
-	u.close()
+	closeWrite(u.worker)
+	_ = u.worker.SetReadDeadline(time.Now().Add(lastWordLimit))
+	_, _ = io.Copy(io.Discard, u.worker)
+	_ = u.worker.Close()
 }
 
 // start starts to relay an uplink. It returns false if the relay has ended.
@@ -137,7 +141,7 @@ func (u *uplink) forward(to, from net.Conn, r io.Reader) {
 	closeWrite(to)
 	_ = to.SetReadDeadline(time.Now().Add(lastWordLimit))
 	if err != nil {
-		_, _ = io.Copy(io.Discard, onlyReader{from})
+		_, _ = io.Copy(io.Discard, from)
 	}
 }
 
