@@ -131,8 +131,7 @@ func (w *writer) lock(units []*unit) []statement {
 	}
 	list = append(list, w.lockProjects(ids(projectRow), ids(targetRow), ids(runProjectRow), ids(itemRow))...)
 	if hosts := ids(hostRow); len(hosts) > 0 {
-		list = append(list, statement{rows: anyRows, args: []any{hosts},
-			sql: "SELECT id FROM hosts WHERE (id = ANY($1) OR name = ANY($1)) AND deleted_at IS NULL ORDER BY id" + w.dialect.forUpdate})
+		list = append(list, w.lockHosts(hosts))
 	}
 	if runs := ids(runRow); len(runs) > 0 {
 		list = append(list, w.lockRuns(runs)...)
@@ -205,6 +204,16 @@ func (w *writer) lockProjects(projects, targets, runs, items []string) []stateme
 			w.locked.targets[id] = t
 			return err
 		}})
+}
+
+// lockHosts locks hosts. For ids and names in one condition, PostgreSQL would
+// compare each host with the whole list.
+func (w *writer) lockHosts(hosts []string) statement {
+	which, args := "id = ANY($1)", []any{hosts}
+	if slices.ContainsFunc(hosts, func(h string) bool { return !svc.IsID(h) }) {
+		which = "id IN (SELECT id FROM hosts WHERE id = ANY($1) UNION SELECT id FROM hosts WHERE name = ANY($1))"
+	}
+	return statement{rows: anyRows, args: args, sql: "SELECT id FROM hosts WHERE " + which + " AND deleted_at IS NULL ORDER BY id" + w.dialect.forUpdate}
 }
 
 // lockRuns locks and reads runs, and reads their signals. A run with a very long
