@@ -84,6 +84,9 @@ type Engine struct {
 	links    *linkBook
 	paces    paces
 
+	identities gathered[svc.Host] // see store.Reader.Identities
+	confirmed  gathered[[]store.Confirmed]
+
 	observer atomic.Pointer[Observer] // nil: no observer
 
 	tokenUses  tokenUses
@@ -106,6 +109,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	}
 	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), messages: newMessageBook(), hints: newHintBook(), logs: newGoneBook(), screens: newGoneBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
 		tokenUses: tokenUses{written: map[string]svc.Time{}}}
+	e.identities.read, e.confirmed.read = c.Store.Identities, c.Store.ConfirmedRuns
 	e.replica = newReplica(c.ReplicaID)
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/wire"
 )
 
@@ -29,7 +28,7 @@ func FuzzProof(f *testing.F) {
 	add(Hello{HostID: host, InstanceID: instance, Key: "AAAA", Challenge: "..", Signature: "===="})
 	f.Fuzz(func(t *testing.T, host, instance, boot, key, challenge, signature string) {
 		h := Hello{HostID: host, InstanceID: instance, BootID: boot, Key: key, Challenge: challenge, Signature: signature}
-		e.challenges = challenges{used: map[string]svc.Time{}}
+		e.challenges = challenges{}
 		// The first seed is made by a worker and is accepted once. Each fuzzing process makes its own.
 		raw, _ := base64.StdEncoding.DecodeString(signature)
 		made := 0

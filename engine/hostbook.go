@@ -130,6 +130,14 @@ func (b *hostBook) written(h svc.Host, now, beatAt time.Time) {
 	b.hosts[h.ID] = e
 }
 
+// current reports whether a record that was read is the newest version that this process knows. In doubt it is not.
+func (b *hostBook) current(h *svc.Host) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, known := b.hosts[h.ID]
+	return known && !e.doubt && e.version == h.Version
+}
+
 // unsure records that a change of these hosts may or may not be committed.
 func (b *hostBook) unsure(ids ...string) {
 	b.mu.Lock()

@@ -23,6 +23,9 @@ type linkState struct {
 // is also the minimum time between two events of one host, so a flapping connection does not fill the journal.
 const linkSettle = 5 * time.Second
 
+// linksUnit limits the size of a unit of work, for which other writers wait.
+const linksUnit = 500
+
 // storedLink returns the state of a host's connection when this process starts. Connections end with the orchestrator
 // that has them, so a worker that was connected has been disconnected since now at the latest.
 func storedLink(h svc.Host, now time.Time, wall svc.Time) linkState {
@@ -86,16 +89,17 @@ func (b *hostBook) linkJournaled(hostID string, gone bool, now time.Time) {
 
 // journalLinks journals which hosts were disconnected or connected again.
 func (e *Engine) journalLinks(ctx context.Context) error {
-	for ids := range slices.Chunk(e.hosts.unjournaledLinks(e.watch.look()), hostsUnit) {
-		journaled := map[string]bool{}
+	for ids := range slices.Chunk(e.hosts.unjournaledLinks(e.watch.look()), linksUnit) {
+		since := map[string]*svc.Time{}
 		err := e.Store.Write(ctx, func(tx *store.Tx) error {
+			hosts, err := tx.Identities(ctx, ids)
+			if err != nil {
+				return err
+			}
 			for _, id := range ids {
-				h, err := tx.Host(ctx, id)
-				if svc.CodeOf(err) == svc.CodeNotFound {
+				h, exists := hosts[id]
+				if !exists {
 					continue
-				}
-				if err != nil {
-					return err
 				}
 				link := e.hosts.linkOf(id)
 				topic, payload := svc.TopicWorkerConnected, h.EventPayload()
@@ -104,18 +108,15 @@ func (e *Engine) journalLinks(ctx context.Context) error {
 					payload["disconnected_since"], payload["reason"] = *link.since, link.endReason
 				}
 				tx.Emit(topic, payload)
-				if err := tx.NoteLink(ctx, id, link.since); err != nil {
-					return err
-				}
-				journaled[id] = link.since != nil
+				since[id] = link.since
 			}
-			return nil
+			return tx.NoteLinks(ctx, since)
 		}, store.HostRows(ids...)...)
 		if err != nil {
 			return err
 		}
-		for id, gone := range journaled {
-			e.hosts.linkJournaled(id, gone, e.watch.look())
+		for id, gone := range since {
+			e.hosts.linkJournaled(id, gone != nil, e.watch.look())
 		}
 	}
 	return nil

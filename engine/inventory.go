@@ -35,7 +35,7 @@ func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
 		return // not the host's own connection: it cannot report what is absent
 	}
 	c.judgeClaims(ctx, held)
-	given, err := e.Store.ConfirmedRuns(ctx, c.link.HostID)
+	given, _, err := e.confirmed.ask(ctx, c.link.HostID)
 	if err != nil {
 		if ctx.Err() == nil {
 			e.Log.Error("an inventory cannot be compared; trying again with the next", "host_id", c.link.HostID, "error", err)

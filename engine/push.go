@@ -8,7 +8,6 @@ import (
 
 	"svc"
 	"svc/hub"
-	"svc/place"
 	"svc/store"
 	"svc/wire"
 )
@@ -97,29 +96,30 @@ func (e *Engine) sweep(ctx context.Context) error {
 		own, ok := e.Hub.Uplinks.Of(l.HostID)
 		return ok && own == l
 	})
-	for _, hostID := range e.pushes.uninformed() {
-		if err := e.inform(ctx, hostID); err != nil {
-			return err
-		}
+	if err := e.inform(ctx, e.pushes.takeUninformed()); err != nil {
+		return err
 	}
 	hosts, err := e.Store.UnconfirmedHosts(ctx)
 	if err != nil {
 		return err
 	}
+	var ids []string
+	links := map[string]*hub.Uplink{}
+	for id := range hosts {
+		if link, ok := e.Hub.Uplinks.Of(id); ok && link.Ready() {
+			ids, links[id] = append(ids, id), link
+		}
+	}
 	open := map[string]bool{}
 	slugs := map[string]string{} // of projects
-	for hostID := range hosts {
-		link, ok := e.Hub.Uplinks.Of(hostID)
-		if !ok || !link.Ready() {
-			continue
-		}
-		runs, err := e.Store.UnconfirmedRuns(ctx, hostID, place.MostUnconfirmed)
-		if err != nil {
-			return err
-		}
-		for _, i := range runs {
+	runs, err := e.Store.UnconfirmedRuns(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for id, unconfirmed := range runs {
+		for _, i := range unconfirmed {
 			open[i.RunID] = true
-			if err := e.pushUnconfirmed(ctx, link, i, slugs); err != nil {
+			if err := e.pushUnconfirmed(ctx, links[id], i, slugs); err != nil {
 				return err
 			}
 		}
@@ -161,19 +161,22 @@ func (e *Engine) hostReady(hostID string) {
 	e.claims.up()
 }
 
-// inform orders a host to end the sessions that must end. After an error it is tried again.
-func (e *Engine) inform(ctx context.Context, hostID string) error {
-	link, ok := e.Hub.Uplinks.Of(hostID)
-	if ok && link.Ready() {
-		runs, err := e.Store.EndingRuns(ctx, hostID)
-		if err != nil {
-			return err
+// inform orders hosts to end the sessions that must end. After an error it is tried again.
+func (e *Engine) inform(ctx context.Context, hostIDs []string) error {
+	runs, err := e.Store.EndingRuns(ctx, hostIDs)
+	if err != nil {
+		e.pushes.markUninformed(hostIDs)
+		return err
+	}
+	for id, ending := range runs {
+		link, ok := e.Hub.Uplinks.Of(id)
+		if !ok || !link.Ready() { // it is informed when it is ready again
+			continue
 		}
-		for _, r := range runs {
+		for _, r := range ending {
 			e.order(link, r.RunID, r.Attempt, "run is "+string(r.Status))
 		}
 	}
-	e.pushes.informed(hostID)
 	return nil
 }
 

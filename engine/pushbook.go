@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -205,26 +207,25 @@ func (b *pushBook) refused(p *pushed, durable bool) {
 	p.refused = false
 }
 
-// inform marks a host that must be sent the orders that it missed.
+// inform marks a host that must be sent the orders that it missed, and wakes the sweep.
 func (b *pushBook) inform(hostID string) {
-	b.mu.Lock()
-	b.unInformed[hostID] = true
-	b.mu.Unlock()
+	b.markUninformed([]string{hostID})
 	b.wake.up()
 }
 
-func (b *pushBook) uninformed() []string {
+func (b *pushBook) markUninformed(hostIDs []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ids := make([]string, 0, len(b.unInformed))
-	for id := range b.unInformed {
-		ids = append(ids, id)
+	for _, id := range hostIDs {
+		b.unInformed[id] = true
 	}
-	return ids
 }
 
-func (b *pushBook) informed(hostID string) {
+// takeUninformed returns the marked hosts and removes the marks. The caller informs the hosts, or marks them again.
+func (b *pushBook) takeUninformed() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.unInformed, hostID)
+	ids := slices.Collect(maps.Keys(b.unInformed))
+	clear(b.unInformed)
+	return ids
 }

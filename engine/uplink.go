@@ -28,8 +28,12 @@ type Hello struct {
 	Scopes      string
 	// Capabilities that both sides support; nil: not declared, and those of the registration apply.
 	Capabilities []string
+	// Arrived is called when the first heartbeat was handled; nil: not called.
+	Arrived func()
 
 	admitted bool // set by Admit
+	// host is the host's identity as it was when the connection was admitted; nil: it is not needed any more.
+	host *svc.Host
 }
 
 // mostMalformed is how many malformed frames in a row end a connection.
@@ -180,10 +184,6 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 			return err
 		}
 	}
-	h, err := c.e.Store.Host(ctx, hostID)
-	if err != nil {
-		return err
-	}
 	c.identifyTimer.Stop()
 	c.enter(hostID)
 	caps := c.hello.Capabilities
@@ -194,7 +194,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	c.goaway.Store(c.link.Has(wire.CapGoaway))
 	defer c.e.linkChanged(hostID, "")
 	defer c.e.hosts.identifying(hostID, c.e.watch.look)()
-	nameless := h.NamesBoot && c.hello.BootID == "" // its worker always sends its boot id
+	nameless := c.hello.host.NamesBoot && c.hello.BootID == "" // its worker always sends its boot id
 	if nameless || c.e.Hub.Uplinks.Contested(ctx, c.link) {
 		c.e.Hub.Uplinks.AddForeign(c.link)
 		return c.e.suspect(ctx, hostID, instanceID)
@@ -377,13 +377,25 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 	if f.Runs != nil {
 		c.inventory(ctx, *f.Runs)
 	}
-	_ = c.link.Send(wire.HeartbeatAck{Timestamp: c.e.now()})
+	_ = c.link.Send(c.heartbeatAck())
 	if c.link.MarkReady() {
+		if c.hello.Arrived != nil {
+			c.hello.Arrived()
+		}
 		if own, ok := c.e.Hub.Uplinks.Of(c.link.HostID); ok && own == c.link {
 			c.e.hostReady(c.link.HostID)
 		}
 	}
 	return nil
+}
+
+// heartbeatAck contains the challenge for the next connection, if the worker can connect without a registration.
+func (c *uplinkConn) heartbeatAck() wire.HeartbeatAck {
+	ack := wire.HeartbeatAck{Timestamp: c.e.now()}
+	if c.link.Has(wire.CapResume) {
+		ack.Challenge = c.e.challenge(c.link.HostID, c.link.InstanceID)
+	}
+	return ack
 }
 
 func (c *uplinkConn) signal(ctx context.Context, f *wire.SignalFrame) error {

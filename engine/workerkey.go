@@ -20,32 +20,39 @@ import (
 
 // A worker has a key pair and signs each connection that it opens. The host's row pins the key of the first such
 // connection; from then on the host's token alone opens no connection. The signed text contains a challenge of the
-// orchestrator, which is part of the registration's response. A challenge is valid for one connection and for
+// orchestrator, which is part of the registration's response and of the answers to heartbeats: a worker that lost its
+// connection can connect again without a registration. A challenge is valid for one connection and for
 // challengeLife by the orchestrator's clock, so the worker's clock does not matter.
 const challengeLife = time.Minute
 
 // challenges stores the used challenges until they expire.
 type challenges struct {
-	mu   sync.Mutex          // until when they are valid
-	used map[string]svc.Time // until when
+	mu   sync.Mutex // guards the rest
+	used map[string]bool
+	list []usedChallenge // in the order of their use, which is almost that of their expiry
+}
+
+type usedChallenge struct {
+	challenge string
+	until     svc.Time
 }
 
 // use reports whether a challenge is used for the first time.
 func (c *challenges) use(challenge string, now, until svc.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for old, end := range c.used {
-		if now > end {
-			delete(c.used, old)
-		}
+	for len(c.list) > 0 && now > c.list[0].until {
+		delete(c.used, c.list[0].challenge)
+		c.list = c.list[1:]
 	}
-	if _, again := c.used[challenge]; again {
+	if c.used[challenge] {
 		return false
 	}
 	if c.used == nil {
-		c.used = map[string]svc.Time{}
+		c.used = map[string]bool{}
 	}
-	c.used[challenge] = until
+	c.used[challenge] = true
+	c.list = append(c.list, usedChallenge{challenge, until})
 	return true
 }
 
@@ -82,18 +89,18 @@ func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
 	if id == "" {
 		return nil // a plain peer; it is checked when its first heartbeat names its host
 	}
-	h, err := e.Store.Host(ctx, id)
-	if svc.CodeOf(err) == svc.CodeNotFound || err == nil && hello.OnlyHost != "" && h.ID != hello.OnlyHost {
-		return svc.Errorf(svc.CodeHostNotFound, "there is no host %.100q for this token", id)
-	}
+	h, exists, err := e.identities.ask(ctx, id)
 	if err != nil {
 		return err
+	}
+	if !exists || hello.OnlyHost != "" && id != hello.OnlyHost {
+		return svc.Errorf(svc.CodeHostNotFound, "there is no host %.100q for this token", id)
 	}
 	if hello.Key != "" && !e.proves(*hello) {
 		return svc.Errorf(svc.CodeUnauthorized, "the connection is not signed with the key that it names; register again")
 	}
 	if h.WorkerKey == nil || *h.WorkerKey == hello.Key {
-		hello.admitted = hello.HostID != ""
+		hello.admitted, hello.host = hello.HostID != "", &h
 		return nil
 	}
 	if err := e.suspectKey(ctx, h.ID, hello.InstanceID, hello.Key); err != nil {
@@ -176,7 +183,7 @@ func (e *Engine) suspectKey(ctx context.Context, hostID, instance, key string) e
 }
 
 // noteWorker stores what the worker declared on the host's own connection: its key, if none is pinned yet; that it
-// sends boot ids and signs requests; and how it runs sessions.
+// sends boot ids and signs requests; and how it runs sessions. It writes nothing if the host's record has all of it.
 func (c *uplinkConn) noteWorker(ctx context.Context) error {
 	if c.noted {
 		return nil
@@ -184,20 +191,28 @@ func (c *uplinkConn) noteWorker(ctx context.Context) error {
 	if own, ok := c.e.Hub.Uplinks.Of(c.link.HostID); !ok || own != c.link {
 		return nil
 	}
-	_, err := c.e.changeHost(ctx, c.link.HostID, func(_ *store.Tx, h *svc.Host) (bool, error) {
-		before := *h
-		if value(h.InstanceID) != c.link.InstanceID {
-			return false, nil
+	if h := c.hello.host; h == nil || !c.e.hosts.current(h) || c.declare(h) {
+		_, err := c.e.changeHost(ctx, c.link.HostID, func(_ *store.Tx, h *svc.Host) (bool, error) { return c.declare(h), nil })
+		if err != nil {
+			return err
 		}
-		if h.WorkerKey == nil && c.hello.Key != "" && !h.InstanceSuspect {
-			h.WorkerKey = &c.hello.Key
-		}
-		h.NamesBoot = h.NamesBoot || c.hello.BootID != ""
-		h.SignsRequests = value(h.WorkerKey) != "" && value(h.WorkerKey) == c.hello.Key && c.link.Has(wire.CapSigned)
-		h.Containment, h.Scopes = c.hello.Containment, c.hello.Scopes
-		return value(h.WorkerKey) != value(before.WorkerKey) || h.NamesBoot != before.NamesBoot ||
-			h.SignsRequests != before.SignsRequests || h.Containment != before.Containment || h.Scopes != before.Scopes, nil
-	})
-	c.noted = err == nil
-	return err
+	}
+	c.noted, c.hello.host = true, nil
+	return nil
+}
+
+// declare sets what the worker declared in its host's record. It returns whether that changes the record.
+func (c *uplinkConn) declare(h *svc.Host) (changed bool) {
+	before := *h
+	if value(h.InstanceID) != c.link.InstanceID {
+		return false
+	}
+	if h.WorkerKey == nil && c.hello.Key != "" && !h.InstanceSuspect {
+		h.WorkerKey = &c.hello.Key
+	}
+	h.NamesBoot = h.NamesBoot || c.hello.BootID != ""
+	h.SignsRequests = value(h.WorkerKey) != "" && value(h.WorkerKey) == c.hello.Key && c.link.Has(wire.CapSigned)
+	h.Containment, h.Scopes = c.hello.Containment, c.hello.Scopes
+	return value(h.WorkerKey) != value(before.WorkerKey) || h.NamesBoot != before.NamesBoot ||
+		h.SignsRequests != before.SignsRequests || h.Containment != before.Containment || h.Scopes != before.Scopes
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"testing"
@@ -108,6 +109,63 @@ func TestAProofIsGoodOnceForAMinuteAndForItsHost(t *testing.T) {
 			s.wantCode(what, w.opens(h), svc.CodeUnauthorized)
 		}
 		s.no(w.opens(own.hello("a")))
+	})
+}
+
+func TestTheAnswerToAHeartbeatHasTheChallengeOfTheNextConnection(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		own := w.withKey(1)
+		first := own.hello("a")
+		first.Capabilities = wire.Capabilities
+		s.no(s.Admit(s.ctx, &first))
+		send, next := w.raw(first)
+		challenge := func() string {
+			send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1})
+			return next().(*wire.HeartbeatAck).Challenge //nolint:forcetypeassert // checked by the test's failure
+		}
+		one, two := challenge(), challenge()
+		if one == "" || one == two {
+			t.Fatalf("challenges %q and %q, want two", one, two)
+		}
+		again := own.sign(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: "a", Key: own.public(), Challenge: two, Capabilities: wire.Capabilities})
+		s.no(w.opens(again))
+		s.wantCode("the same challenge again", w.opens(again), svc.CodeUnauthorized)
+		foreign := w.withKey(2)
+		stolen := foreign.sign(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: "a", Key: foreign.public(), Challenge: one})
+		s.wantCode("another key", w.opens(stolen), svc.CodeForbidden)
+	})
+}
+
+func TestAWorkerThatComesBackUnchangedIsNotWritten(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		own := w.withKey(1)
+		s.no(w.opens(own.hello("a")))
+		ended, end := context.WithCancel(s.ctx)
+		end()
+		link, _ := s.Hub.Uplinks.Of(w.host.ID)
+		writes := func(h Hello) bool {
+			s.no(s.Admit(s.ctx, &h))
+			c := &uplinkConn{e: s.Engine, link: link, hello: h}
+			return c.noteWorker(ended) != nil // every write fails
+		}
+		if writes(own.hello("a")) {
+			t.Error("a worker is written of which everything is recorded")
+		}
+		changed := own.hello("a")
+		changed.Containment = "bwrap"
+		if !writes(changed) {
+			t.Error("a worker that runs its sessions in another way is not written")
+		}
+		old := own.hello("a")
+		s.no(s.Admit(s.ctx, &old))
+		_, err := s.DisableHost(s.ctx, w.host.ID)
+		s.no(err)
+		c := &uplinkConn{e: s.Engine, link: link, hello: old}
+		if c.noteWorker(ended) == nil {
+			t.Error("a record that was changed since it was read is taken for the newest")
+		}
 	})
 }
 

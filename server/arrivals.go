@@ -5,58 +5,41 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"svc"
 )
 
 // After an outage all workers reconnect within seconds. Each worker waits for a random time before it connects. The
-// attempts that still coincide are queued here, so that the orchestrator can do its other work meanwhile.
+// attempts that still coincide are queued here, so that the orchestrator can do its other work meanwhile. The limit is
+// a number of arrivals at a time, not per second: so the pace is what the machine and its database can do.
 const (
-	arrivalsPerSecond = 250
-	arrivalsAtOnce    = 50
-	longestArrival    = 5 * time.Second // with a longer wait the worker is refused and must try again
+	arrivalsAtOnce = 64
+	// arrivalMost is how long an arrival can hold its place after the upgrade. Then the next one is admitted, although
+	// the worker has not sent its first heartbeat: it replays a long spool, or its network is slow.
+	arrivalMost    = 250 * time.Millisecond
+	longestArrival = 5 * time.Second // after a longer wait the worker is refused and must try again
 )
 
-// arrivals limits the rate at which workers connect.
-type arrivals struct {
-	limit *rate.Limiter
-	line  sync.Mutex // so that a refused reservation is cancelled before the next one is made
-}
+// arrivals limits how many workers connect at a time.
+type arrivals struct{ places chan struct{} }
 
-func newArrivals() *arrivals {
-	return &arrivals{limit: rate.NewLimiter(arrivalsPerSecond, arrivalsAtOnce)}
-}
+func newArrivals() *arrivals { return &arrivals{make(chan struct{}, arrivalsAtOnce)} }
 
-// queue reserves the next turn. It returns an error when that turn is too far in the future.
-func (a *arrivals) queue() (*rate.Reservation, error) {
-	a.line.Lock()
-	defer a.line.Unlock()
-	turn := a.limit.Reserve()
-	if turn.Delay() > longestArrival {
-		turn.Cancel() // restores the whole reservation only while no later one was made
-		return nil, svc.Errorf(svc.CodeUnavailable, "too many workers are connecting at once; try again")
-	}
-	return turn, nil
-}
-
-// pass waits for the caller's turn.
-func (a *arrivals) pass(ctx context.Context) error {
-	turn, err := a.queue()
-	if err != nil {
-		return err
-	}
-	wait := turn.Delay()
-	if wait == 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+// enter waits for a place, in the order of arrival. The caller must call leave; it may call it repeatedly.
+func (a *arrivals) enter(ctx context.Context) (leave func(), err error) {
+	leave = sync.OnceFunc(func() { <-a.places })
 	select {
-	case <-timer.C:
-		return nil
+	case a.places <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	limit := time.NewTimer(longestArrival)
+	defer limit.Stop()
+	select {
+	case a.places <- struct{}{}:
+		return leave, nil
+	case <-limit.C:
+		return nil, svc.Errorf(svc.CodeUnavailable, "too many workers are connecting at once; try again")
 	case <-ctx.Done():
-		turn.Cancel()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }

@@ -8,64 +8,79 @@ import (
 	"time"
 
 	"svc"
-	"svc/internal/clocktest"
 )
 
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limit := newArrivals()
-		began := time.Now()
-		passed, refused := make(chan time.Duration, 5000), make(chan error, 5000)
-		for range 5000 {
+		const workers, each = 5000, 100 * time.Millisecond
+		line := newArrivals()
+		entered, refused := make(chan struct{}, workers), make(chan error, workers)
+		for range workers {
 			go func() {
-				if err := limit.pass(t.Context()); err != nil {
+				leave, err := line.enter(t.Context())
+				if err != nil {
 					refused <- err
 					return
 				}
-				passed <- time.Since(began)
+				defer leave()
+				entered <- struct{}{}
+				<-time.After(each)
+				leave()
 			}()
 		}
 		synctest.Wait()
-		if n := len(passed); n != arrivalsAtOnce {
-			t.Errorf("%d pass at once, want %d", n, arrivalsAtOnce)
+		if n := len(entered); n != arrivalsAtOnce {
+			t.Errorf("%d enter at once, want %d", n, arrivalsAtOnce)
 		}
-		clocktest.Pass(longestArrival)
+		<-time.After(longestArrival + each/2)
 		synctest.Wait()
-		within := arrivalsAtOnce + arrivalsPerSecond*int(longestArrival/time.Second)
-		if len(passed) != within || len(refused) != 5000-within {
-			t.Errorf("%d passed and %d were refused, want %d and the rest", len(passed), len(refused), within)
+		n := len(entered)
+		if rounds := int(longestArrival / each); n < arrivalsAtOnce*rounds || n > arrivalsAtOnce*(rounds+1) || len(refused) != workers-n {
+			t.Errorf("%d entered and %d were refused, want those of %d or %d rounds and the rest", n, len(refused), rounds, rounds+1)
 		}
 		if err := <-refused; svc.CodeOf(err) != svc.CodeUnavailable {
 			t.Errorf("one that would wait too long is told %v", err)
 		}
-		clocktest.Pass(time.Second)
-		if err := limit.pass(t.Context()); err != nil {
-			t.Errorf("one that comes later: %v", err)
+		<-time.After(each)
+		leave, err := line.enter(t.Context())
+		if err != nil {
+			t.Fatalf("one that comes later: %v", err)
 		}
+		leave()
 	})
 }
 
-func TestAWorkerThatLeavesTheLineGivesItsTurnBack(t *testing.T) {
+func TestAWorkerThatLeavesTheLineTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limit := newArrivals()
+		line := newArrivals()
+		var leave func()
 		for range arrivalsAtOnce {
-			if err := limit.pass(t.Context()); err != nil {
+			var err error
+			if leave, err = line.enter(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
-		go func() { left <- limit.pass(ctx) }()
+		go func() {
+			_, err := line.enter(ctx)
+			left <- err
+		}()
 		synctest.Wait()
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("one that left was told %v", err)
 		}
+		leave()
+		leave() // has no effect
 		began := time.Now()
-		if err := limit.pass(t.Context()); err != nil || time.Since(began) > time.Second/arrivalsPerSecond {
-			t.Errorf("the next one waits %v (%v), want one turn at most", time.Since(began), err)
+		if _, err := line.enter(t.Context()); err != nil || time.Since(began) > 0 {
+			t.Errorf("the next one waits %v (%v), want no wait", time.Since(began), err)
+		}
+		if len(line.places) != arrivalsAtOnce {
+			t.Errorf("%d places are taken, want %d", len(line.places), arrivalsAtOnce)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -65,9 +66,11 @@ func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.
 	if err := s.Engine.PaceArrival(r.Context(), "register", cmp.Or(only, svc.Cut(reg.HostName, 300))); err != nil {
 		return wire.Registered{}, err
 	}
-	if err := s.registrations.pass(r.Context()); err != nil {
+	leave, err := s.arrivals.enter(r.Context())
+	if err != nil {
 		return wire.Registered{}, err
 	}
+	defer leave()
 	return s.Engine.Register(r.Context(), reg, only)
 }
 
@@ -140,27 +143,36 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if err := s.uplinks.pass(r.Context()); err != nil {
+	leave, err := s.arrivals.enter(r.Context())
+	if err != nil {
 		writeError(w, r, err)
 		return
 	}
 	if err := s.Engine.Admit(r.Context(), &hello); err != nil {
+		leave()
 		writeError(w, r, err)
 		return
 	}
 	if !s.longLived.enter() {
+		leave()
 		writeError(w, r, shuttingDown)
 		return
 	}
 	exchangeOf(r.Context()).longLived = true
 	unlimited(w)
+	if hello.Capabilities != nil {
+		w.Header().Set(wire.HeaderCapabilities, wire.JoinCapabilities(hello.Capabilities))
+	}
 	conn, err := websocket.Accept(smallBuffers{w}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // workers are not browsers: the token and the key are checked instead
 	})
 	if err != nil {
+		leave()
 		s.longLived.leave()
 		return // Accept has sent the response
 	}
+	hello.Arrived = leave
+	time.AfterFunc(arrivalMost, leave)
 	go s.serveUplink(conn, hello)
 }
 
@@ -195,6 +207,7 @@ func oneOf(word string, known ...string) string {
 // serveUplink serves a connection until the connection or the server ends.
 func (s *Server) serveUplink(conn *websocket.Conn, hello engine.Hello) {
 	defer s.longLived.leave()
+	defer hello.Arrived()
 	defer func() {
 		_ = conn.CloseNow()
 		if p := recover(); p != nil { // ends only this connection, as in a request

@@ -86,7 +86,7 @@ type Server struct {
 
 	workerCAs *x509.CertPool // nil: workers need no certificate
 
-	registrations, uplinks *arrivals
+	arrivals *arrivals
 
 	stall     time.Duration // maximum duration of one write to a stream
 	bodyLimit time.Duration // maximum time for the arrival of a body
@@ -124,7 +124,7 @@ func New(o Options) (*Server, error) {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
-		registrations: newArrivals(), uplinks: newArrivals()}
+		arrivals: newArrivals()}
 	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error

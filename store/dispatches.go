@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"svc"
 )
@@ -49,28 +50,41 @@ type Incarnation struct {
 	Status  svc.RunStatus
 }
 
-func scanIncarnation(row scanner) (i Incarnation, err error) {
-	return i, row.Scan(&i.RunID, &i.Attempt, &i.Status)
-}
-
-// UnconfirmedRuns returns the dispatches that a host has not confirmed, oldest
-// first.
-func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) ([]Incarnation, error) {
-	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
-		WHERE `+isUnconfirmed+` AND host_id = $1 || '' ORDER BY dispatched_at, id LIMIT CAST($2 AS BIGINT)`, hostID, limit)
+// UnconfirmedRuns returns, by host, the dispatches that the host has not
+// confirmed, oldest first.
+func (r Reader) UnconfirmedRuns(ctx context.Context, hostIDs []string) (map[string][]Incarnation, error) {
+	found, err := r.incarnations(ctx, hostIDs, isUnconfirmed+" AND host_id IN (%s) ORDER BY dispatched_at, id")
 	if err != nil {
 		return nil, fmt.Errorf("find unconfirmed dispatches: %w", err)
 	}
 	return found, nil
 }
 
-// EndingRuns returns the runs of a host that have ended although their sessions
+// EndingRuns returns, by host, the runs that have ended although their sessions
 // may be alive, in the order of their creation.
-func (r Reader) EndingRuns(ctx context.Context, hostID string) ([]Incarnation, error) {
-	found, err := collect(ctx, r.q, scanIncarnation, "SELECT id, attempt, status FROM runs WHERE "+openOn+
-		" = $1 || '' AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", hostID) // + 0: not by the index of all runs
+func (r Reader) EndingRuns(ctx context.Context, hostIDs []string) (map[string][]Incarnation, error) {
+	found, err := r.incarnations(ctx, hostIDs, openOn+" IN (%s) AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id") // + 0: not by the index of all runs
 	if err != nil {
 		return nil, fmt.Errorf("find sessions to end: %w", err)
+	}
+	return found, nil
+}
+
+// incarnations returns, by host, the runs that meet a condition. %s in the
+// condition is the list of the hosts.
+func (r Reader) incarnations(ctx context.Context, hostIDs []string, which string) (map[string][]Incarnation, error) {
+	found := map[string][]Incarnation{}
+	for ids := range slices.Chunk(hostIDs, mostRows) {
+		in, args := oneOf(ids)
+		_, err := collect(ctx, r.q, func(row scanner) (host string, err error) {
+			var i Incarnation
+			err = row.Scan(&host, &i.RunID, &i.Attempt, &i.Status)
+			found[host] = append(found[host], i)
+			return host, err
+		}, "SELECT host_id, id, attempt, status FROM runs WHERE "+fmt.Sprintf(which, in), args...)
+		if err != nil {
+			return nil, err
+		}
 	}
 	return found, nil
 }

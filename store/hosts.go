@@ -59,6 +59,24 @@ func (r Reader) HostByName(ctx context.Context, name string) (svc.Host, error) {
 	return readOne(ctx, r.q, scanHost, "host", name, hostQuery+" WHERE name = $1 AND deleted_at IS NULL", name)
 }
 
+// Identities returns those of the hosts that exist, by id, with the fields by which
+// a worker is recognised and events name the host. The other fields are left empty.
+func (r Reader) Identities(ctx context.Context, hostIDs []string) (map[string]svc.Host, error) {
+	found := make(map[string]svc.Host, len(hostIDs))
+	for ids := range slices.Chunk(hostIDs, mostRows) {
+		in, args := oneOf(ids)
+		_, err := collect(ctx, r.q, func(row scanner) (h svc.Host, err error) {
+			err = row.Scan(&h.ID, &h.Name, &h.Status, &h.InstanceID, &h.InstanceSuspect, &h.WorkerKey, &h.NamesBoot, &h.SignsRequests, &h.Containment, &h.Scopes, &h.Version)
+			found[h.ID] = h
+			return h, err
+		}, "SELECT id, name, status, instance_id, instance_suspect, worker_key, names_boot, signs_requests, containment, scopes, version FROM hosts WHERE id IN ("+in+") AND deleted_at IS NULL", args...)
+		if err != nil {
+			return nil, fmt.Errorf("read hosts: %w", err)
+		}
+	}
+	return found, nil
+}
+
 // LockHost reads and locks a host that this unit changes.
 func (tx *Tx) LockHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	column := "name"
@@ -178,12 +196,23 @@ func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
 	return nil
 }
 
-// NoteLink writes since when a host is disconnected; nil: it is connected. It
-// does not change the version of the record.
-func (tx *Tx) NoteLink(ctx context.Context, hostID string, disconnectedSince *svc.Time) error {
-	_, err := tx.exec(ctx, "UPDATE hosts SET disconnected_since = $1 WHERE id = $2", disconnectedSince, hostID)
-	if err != nil {
-		return fmt.Errorf("note a connection: %w", err)
+// NoteLinks writes since when hosts are disconnected; nil: the host is connected.
+// It does not change the versions of the records.
+func (tx *Tx) NoteLinks(ctx context.Context, disconnectedSince map[string]*svc.Time) error {
+	ids := slices.Collect(maps.Keys(disconnectedSince))
+	for chunk := range slices.Chunk(ids, mostRows) {
+		var args []any
+		rows := make([]string, rowsFor(len(chunk)))
+		for i := range rows {
+			id := chunk[min(i, len(chunk)-1)]
+			args = append(args, id, disconnectedSince[id])
+			rows[i] = fmt.Sprintf("(CAST($%d AS TEXT), CAST($%d AS BIGINT))", len(args)-1, len(args))
+		}
+		_, err := tx.exec(ctx, `UPDATE hosts SET disconnected_since = links.column2 FROM (VALUES `+strings.Join(rows, ", ")+`) AS links
+			WHERE hosts.id = links.column1`, args...)
+		if err != nil {
+			return fmt.Errorf("note connections: %w", err)
+		}
 	}
 	return nil
 }

@@ -269,15 +269,23 @@ type Confirmed struct {
 	Spawning bool
 }
 
-// ConfirmedRuns returns every attempt that a host has confirmed and whose session
-// may be alive.
-func (r Reader) ConfirmedRuns(ctx context.Context, hostID string) ([]Confirmed, error) {
-	runs, err := collect(ctx, r.q, func(row scanner) (c Confirmed, err error) { return c, row.Scan(&c.RunID, &c.Attempt, &c.Spawning) },
-		"SELECT id, attempt, status = 'spawning' FROM runs WHERE "+openOn+" = $1 || '' AND acked AND status <> 'pending' ORDER BY id", hostID)
-	if err != nil {
-		return nil, fmt.Errorf("list confirmed runs of host %s: %w", hostID, err)
+// ConfirmedRuns returns, by host, every attempt that the host has confirmed and
+// whose session may be alive.
+func (r Reader) ConfirmedRuns(ctx context.Context, hostIDs []string) (map[string][]Confirmed, error) {
+	found := map[string][]Confirmed{}
+	for ids := range slices.Chunk(hostIDs, mostRows) {
+		in, args := oneOf(ids)
+		_, err := collect(ctx, r.q, func(row scanner) (host string, err error) {
+			var c Confirmed
+			err = row.Scan(&host, &c.RunID, &c.Attempt, &c.Spawning)
+			found[host] = append(found[host], c)
+			return host, err
+		}, "SELECT host_id, id, attempt, status = 'spawning' FROM runs WHERE "+openOn+" IN ("+in+") AND acked AND status <> 'pending' ORDER BY id", args...)
+		if err != nil {
+			return nil, fmt.Errorf("list confirmed runs of hosts: %w", err)
+		}
 	}
-	return runs, nil
+	return found, nil
 }
 
 // SnapshotRuns returns every active run, and then the newest others, both newest

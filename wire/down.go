@@ -7,6 +7,9 @@ import "svc"
 // HeartbeatAck acknowledges a heartbeat.
 type HeartbeatAck struct {
 	Timestamp svc.Time `json:"timestamp"`
+	// Challenge is for the worker's next connection (capability resume): it signs this challenge instead of one from a
+	// registration. Absent: it must register.
+	Challenge string `json:"challenge,omitempty"`
 }
 
 // RunDispatch assigns an attempt of a run to a worker. A worker that already has this run_id and attempt acknowledges

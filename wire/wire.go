@@ -27,6 +27,7 @@
 //	2026-11  run_dispatch gains conversation, and so do the payloads of progress and completed (conversation).
 //	2026-11  goaway, with a capability of the same name.
 //	2026-11  screen_read and screen_gone (screen_read).
+//	2026-11  heartbeat_ack gains challenge, and the response to the upgrade request Svc-Capabilities (resume).
 package wire
 
 import (
@@ -68,10 +69,11 @@ const (
 	CapScreenRead   = "screen_read"
 	CapPresets      = "presets"
 	CapSigned       = "signed_requests"
+	CapResume       = "resume"
 )
 
 // Capabilities lists the capabilities that this version supports, in the order in which it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway, CapScreenRead, CapPresets, CapSigned}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway, CapScreenRead, CapPresets, CapSigned, CapResume}
 
 // Shared returns the announced capabilities that this version supports too.
 func Shared(announced []string) []string {
@@ -99,7 +101,8 @@ const (
 	HeaderSignature = "Svc-Signature"  // of UplinkProof, base64; on other requests of RequestProof
 	HeaderBodyHash  = "Svc-Body-Hash"  // on other requests (capability signed_requests): SHA-256 of the body, hex
 
-	// The capabilities, separated by commas; absent: those of the registration.
+	// The capabilities, separated by commas; absent: those of the registration. In the response, those of both sides;
+	// absent: the orchestrator does not support resume.
 	HeaderCapabilities = "Svc-Capabilities"
 
 	// What the orchestrator had acknowledged before the end of an attempt that the request reports. Absent: the end

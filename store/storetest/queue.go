@@ -180,12 +180,10 @@ func unconfirmedDispatches(t *testing.T, w *world) {
 	}
 	counts, err := w.UnconfirmedHosts(w.ctx)
 	same(t, err, counts, map[string]int{a.ID: 2, b.ID: 1})
-	got, err := w.UnconfirmedRuns(w.ctx, a.ID, 10)
-	same(t, err, got, []store.Incarnation{{RunID: first.ID, Attempt: 1, Status: svc.RunSpawning}, {RunID: second.ID, Attempt: 1, Status: svc.RunSpawning}})
-	got, err = w.UnconfirmedRuns(w.ctx, a.ID, 1)
-	same(t, err, got, []store.Incarnation{{RunID: first.ID, Attempt: 1, Status: svc.RunSpawning}})
-	got, err = w.EndingRuns(w.ctx, a.ID)
-	same(t, err, got, []store.Incarnation{{RunID: ending.ID, Attempt: 1, Status: svc.RunStopped}})
+	got, err := w.UnconfirmedRuns(w.ctx, []string{a.ID, svc.NewID()})
+	same(t, err, got, map[string][]store.Incarnation{a.ID: {{RunID: first.ID, Attempt: 1, Status: svc.RunSpawning}, {RunID: second.ID, Attempt: 1, Status: svc.RunSpawning}}})
+	orders, err := w.EndingRuns(w.ctx, []string{b.ID, a.ID})
+	same(t, err, orders, map[string][]store.Incarnation{a.ID: {{RunID: ending.ID, Attempt: 1, Status: svc.RunStopped}}})
 }
 
 func hostsThatFitted(t *testing.T, w *world) {

@@ -342,11 +342,8 @@ func notesKeepVersions(t *testing.T, w *world) {
 	if gotGiven.OutputBytes != 11 || gotGiven.OutputLines != 2 || gotPending.OutputBytes != 0 {
 		t.Errorf("told of %d bytes and %d lines, and of %d of the pending run", gotGiven.OutputBytes, gotGiven.OutputLines, gotPending.OutputBytes)
 	}
-	confirmed, err := w.ConfirmedRuns(w.ctx, h.ID)
-	w.must(err)
-	if len(confirmed) != 1 || confirmed[0] != (store.Confirmed{RunID: given.ID, Attempt: 1, Spawning: true}) {
-		t.Errorf("confirmed runs: %+v", confirmed)
-	}
+	confirmed, err := w.ConfirmedRuns(w.ctx, []string{svc.NewID(), h.ID})
+	same(t, err, confirmed, map[string][]store.Confirmed{h.ID: {{RunID: given.ID, Attempt: 1, Spawning: true}}})
 	open, err := w.OutputRuns(w.ctx)
 	w.must(err)
 	if len(open) != 1 || open[0].ID != given.ID || open[0].OutputBytes != 11 || open[0].TaskID != given.TaskID || *open[0].HostID != h.ID {
