@@ -142,7 +142,7 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 }
 
 // keepConnected connects again whenever a connection ends, with the same back-off as the product's worker: the limit
-// doubles from 0.5 s to 30 s with each failure, and the wait is random between zero and the limit.
+// doubles from 0.5 s to 10 s with each failure, and the wait is random between zero and the limit.
 func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, urls []string) {
 	for failures, at := 0, i; ctx.Err() == nil; {
 		if w.serve(ctx, func() { s.set(i, time.Now()) }) {
@@ -151,8 +151,8 @@ func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, ur
 		s.clear(i)
 		at++
 		w.url = urls[at%len(urls)]
-		bound := 30 * time.Second
-		if failures < 7 {
+		bound := 10 * time.Second
+		if failures < 5 {
 			bound = min(500*time.Millisecond<<failures, bound)
 		}
 		failures++

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,8 +28,12 @@ type fakeWorker struct {
 	instance string
 	boot     string
 	http     *http.Client
+	key      ed25519.PrivateKey
 	conn     wire.Conn
 	hostID   string
+
+	challenge   string // for the next connection
+	challengeAt time.Time
 
 	given []givenRun // that it has ended lately
 	turn  sync.Mutex // a heartbeat, which lists no runs, waits until a run that was confirmed has ended
@@ -43,19 +49,29 @@ type givenRun struct {
 const spoolFor = 30 * time.Second
 
 func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
-	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
+	_, key, _ := ed25519.GenerateKey(nil) // crypto/rand never fails
+	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), key: key, http: client}
 }
 
-// connect registers, opens the uplink and sends the first heartbeat, after which the worker gets runs.
+// connect opens the uplink and sends the first heartbeat, after which the worker gets runs. Like the product's worker it
+// registers first, unless it was connected shortly before.
 func (w *fakeWorker) connect(ctx context.Context) error {
-	if err := w.register(ctx); err != nil {
-		return fmt.Errorf("register: %w", err)
+	if w.challenge == "" || time.Since(w.challengeAt) > 50*time.Second {
+		if err := w.register(ctx); err != nil {
+			return fmt.Errorf("register: %w", err)
+		}
 	}
+	proof := ed25519.Sign(w.key, wire.UplinkProof(w.hostID, w.instance, w.boot, w.challenge))
 	header := http.Header{"Authorization": {"Bearer " + w.token}, wire.HeaderHostID: {w.hostID},
-		wire.HeaderInstanceID: {w.instance}, wire.HeaderBootID: {w.boot}}
-	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink",
+		wire.HeaderInstanceID: {w.instance}, wire.HeaderBootID: {w.boot}, wire.HeaderCapabilities: {wire.JoinCapabilities(wire.Capabilities)},
+		wire.HeaderWorkerKey: {base64.StdEncoding.EncodeToString(w.key.Public().(ed25519.PublicKey))}, //nolint:forcetypeassert // it is one
+		wire.HeaderChallenge: {w.challenge}, wire.HeaderSignature: {base64.StdEncoding.EncodeToString(proof)}}
+	c, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink",
 		&websocket.DialOptions{HTTPHeader: header, HTTPClient: w.http})
 	if err != nil {
+		if response != nil && response.StatusCode < 500 {
+			w.challenge = ""
+		}
 		return fmt.Errorf("open uplink: %w", err)
 	}
 	w.conn = wire.WebSocket(c)
@@ -96,7 +112,7 @@ func (w *fakeWorker) register(ctx context.Context) error {
 	if err := json.Unmarshal(answer, &registered); err != nil {
 		return err
 	}
-	w.hostID = registered.HostID
+	w.hostID, w.challenge, w.challengeAt = registered.HostID, registered.Challenge, time.Now()
 	return nil
 }
 
@@ -121,7 +137,11 @@ func (w *fakeWorker) read(ctx context.Context) (wire.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.DecodeDown(b)
+	f, err := wire.DecodeDown(b)
+	if ack, ok := f.(*wire.HeartbeatAck); ok && ack.Challenge != "" {
+		w.challenge, w.challengeAt = ack.Challenge, time.Now()
+	}
+	return f, err
 }
 
 // ready waits for the answer to the first heartbeat.

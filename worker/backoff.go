@@ -5,7 +5,9 @@ import "time"
 // The bounds of the wait between two connection attempts.
 const (
 	backoffFirst = 500 * time.Millisecond
-	backoffMost  = 30 * time.Second
+	backoffMost  = 10 * time.Second
+	// refusedMost is the longest wait after a refusal that only an operator can fix.
+	refusedMost = 30 * time.Second
 )
 
 // backoff spreads the connection attempts of many workers: the bound doubles with each failure, and the wait is
@@ -19,7 +21,7 @@ type backoff struct {
 // next returns how long to wait after one more failure.
 func (b *backoff) next() time.Duration {
 	bound := backoffMost
-	if b.failures < 7 {
+	if b.failures < 5 {
 		bound = min(backoffFirst<<b.failures, backoffMost)
 	}
 	b.failures++
@@ -30,7 +32,7 @@ func (b *backoff) next() time.Duration {
 // bounded, since the operator may be fixing it now.
 func (b *backoff) slow() time.Duration {
 	b.failures++
-	return backoffMost/2 + time.Duration(b.random()*float64(backoffMost/2))
+	return refusedMost/2 + time.Duration(b.random()*float64(refusedMost/2))
 }
 
 // reset starts from the first bound again, after a success.

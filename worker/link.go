@@ -17,13 +17,15 @@ import (
 
 // link is one open connection to the orchestrator.
 type link struct {
-	conn    wire.Conn
-	ctx     context.Context // ends with the connection
-	tasks   *sync.WaitGroup // the goroutines that it starts
-	out     *outbox
-	caps    []string      // the capabilities of both sides
-	acked   chan struct{} // holds one token after a heartbeat_ack
-	beatNow func()        // sends a heartbeat at once; may be called when greeted is set
+	conn  wire.Conn
+	ctx   context.Context // ends with the connection
+	tasks *sync.WaitGroup // the goroutines that it starts
+	out   *outbox
+	caps  []string // the capabilities of both sides
+
+	registered wire.Registered // as which host; the challenge is used
+	acked      chan struct{}   // holds one token after a heartbeat_ack
+	beatNow    func()          // sends a heartbeat at once; may be called when greeted is set
 	// greeted is set when the first heartbeat was queued, so that reports may follow it.
 	greeted atomic.Bool
 	// beats counts the queued heartbeats, answered the acknowledged ones. Acknowledgements arrive in order.
@@ -113,7 +115,7 @@ func (w *Worker) pause(wait *backoff, lived bool, err error) time.Duration {
 	return pause
 }
 
-// connection registers, opens the uplink and serves it until it ends. lived reports whether a heartbeat was
+// connection opens the uplink and serves it until it ends. lived reports whether a heartbeat was
 // acknowledged.
 func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	conn, registered, err := w.dial(ctx)
@@ -129,7 +131,7 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 		l.sayGoodbye(served)
 		stop()
 	})()
-	l.ctx, l.tasks = served, &w.tasks
+	l.ctx, l.tasks, l.registered = served, &w.tasks, registered
 	w.setLink(l)
 	group.Go(func() error { return l.out.write(served, conn) })
 	group.Go(func() error { return w.read(served, l) })

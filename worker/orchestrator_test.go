@@ -25,19 +25,22 @@ type orchestrator struct {
 	http   *httptest.Server
 	hostID string
 
-	mu      sync.Mutex // guards the fields below
-	caps    []string
-	happens []string // everything that came in, in order
-	frames  []wire.Frame
-	signals []svc.Signal
-	logs    map[key][]byte
-	times   map[key][]wire.LogTime
-	ends    map[key]int64         // the log lengths that the worker reported
-	relayed map[key][]http.Header // the headers of the reports of ends
-	conn    wire.Conn
-	conns   int
-	headers http.Header
+	mu        sync.Mutex // guards the fields below
+	caps      []string
+	happens   []string // everything that came in, in order
+	frames    []wire.Frame
+	signals   []svc.Signal
+	logs      map[key][]byte
+	times     map[key][]wire.LogTime
+	ends      map[key]int64         // the log lengths that the worker reported
+	relayed   map[key][]http.Header // the headers of the reports of ends
+	conn      wire.Conn
+	conns     int
+	headers   http.Header
+	challenge string // sent with each answer to a heartbeat
+	silentCap bool   // the response to the upgrade has no capabilities, as that of older versions
 	// Faults.
+	refuses    int                  // a status with which uplinks are refused; 0: none
 	down       bool                 // every request is a 503, every uplink is refused
 	deaf       bool                 // heartbeats are not answered
 	mute       bool                 // log chunks are kept but not acknowledged
@@ -137,6 +140,20 @@ func (o *orchestrator) signal(rw http.ResponseWriter, r *http.Request) {
 }
 
 func (o *orchestrator) uplink(rw http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	refuses, agrees := o.refuses, !o.silentCap
+	if refuses != 0 && refuses < 500 {
+		o.refuses = 0 // the next one has registered
+	}
+	o.mu.Unlock()
+	if refuses != 0 {
+		o.note("refusal")
+		refuse(rw, refuses, svc.CodeUnauthorized)
+		return
+	}
+	if agrees {
+		rw.Header().Set(wire.HeaderCapabilities, r.Header.Get(wire.HeaderCapabilities))
+	}
 	c, err := websocket.Accept(rw, r, nil)
 	if err != nil {
 		return
@@ -166,13 +183,13 @@ func (o *orchestrator) uplink(rw http.ResponseWriter, r *http.Request) {
 func (o *orchestrator) take(ctx context.Context, conn wire.Conn, frame wire.Frame) {
 	o.mu.Lock()
 	o.frames = append(o.frames, frame)
-	deaf := o.deaf
+	deaf, challenge := o.deaf, o.challenge
 	o.mu.Unlock()
 	switch f := frame.(type) {
 	case *wire.Heartbeat:
 		o.note("heartbeat")
 		if !deaf {
-			o.sendOn(ctx, conn, &wire.HeartbeatAck{Timestamp: f.Timestamp})
+			o.sendOn(ctx, conn, &wire.HeartbeatAck{Timestamp: f.Timestamp, Challenge: challenge})
 		}
 	case *wire.LogChunk:
 		o.takeLog(ctx, conn, f)

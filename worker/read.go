@@ -13,6 +13,9 @@ import (
 // does not use this protocol.
 const maxMalformed = 10
 
+// goawayMost limits the wait that a goaway frame can demand.
+const goawayMost = 30 * time.Second
+
 // goawayError is the error of a connection that the orchestrator ended with a goaway frame.
 type goawayError struct {
 	reason string
@@ -34,7 +37,7 @@ func (w *Worker) read(ctx context.Context, l *link) error {
 		if err == nil {
 			bad = 0
 			if f, ok := frame.(*wire.Goaway); ok {
-				return &goawayError{reason: f.Reason, after: time.Duration(min(f.AfterMS, backoffMost.Milliseconds())) * time.Millisecond}
+				return &goawayError{reason: f.Reason, after: time.Duration(min(f.AfterMS, goawayMost.Milliseconds())) * time.Millisecond}
 			}
 			w.take(l, frame)
 			continue
@@ -54,6 +57,7 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 	switch f := frame.(type) {
 	case *wire.HeartbeatAck:
 		l.answered.Add(1)
+		w.noteChallenge(l, f.Challenge)
 		select {
 		case l.acked <- struct{}{}:
 		default:

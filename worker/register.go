@@ -62,34 +62,57 @@ func whatToDo(err error, hostName string) string {
 	return ""
 }
 
-// dialUplink registers and opens the uplink. It registers before each connection, since the orchestrator may
-// have been upgraded meanwhile, and the capabilities of both sides are agreed at the registration.
+// dialUplink opens the uplink. A worker that was connected shortly before opens it with the challenge of its last
+// connection. Otherwise, or if the orchestrator refuses that, it registers first.
 func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, error) {
-	var registered wire.Registered
 	caps := w.capabilities(ctx)
-	body, err := json.Marshal(wire.Registration{
-		HostName: w.opts.Config.Worker.HostName, Platform: w.opts.Platform, InstanceID: w.instanceID,
-		Capabilities: caps, Version: w.opts.Version,
-	})
-	if err != nil {
-		return nil, registered, fmt.Errorf("encode registration: %w", err)
-	}
 	w.http.CloseIdleConnections() // they lead to the orchestrator that ended the last uplink, or to a frozen one
-	answer, err := w.post(ctx, "/api/internal/worker/register", body)
+	if known, ok := w.resumes(); ok {
+		conn, agreed, err := w.openSocket(ctx, known, caps)
+		var r *refused
+		switch {
+		case err == nil && agreed != nil:
+			known.Capabilities = agreed
+			return conn, known, nil
+		case err == nil: // an older version, which has not agreed on the capabilities
+			_ = conn.Close("registering")
+		case !errors.As(err, &r) || r.status >= 500:
+			return nil, known, fmt.Errorf("open uplink: %w", err)
+		}
+		w.forgetChallenge()
+	}
+	registered, err := w.register(ctx, caps)
 	if err != nil {
 		return nil, registered, fmt.Errorf("register: %w", err)
 	}
-	if err := json.Unmarshal(answer, &registered); err != nil || !svc.IsID(registered.HostID) {
-		return nil, registered, fmt.Errorf("register: the answer is not an orchestrator's: %.200q", answer)
-	}
-	conn, err := w.openSocket(ctx, registered, caps)
+	conn, _, err := w.openSocket(ctx, registered, caps)
 	if err != nil {
 		return nil, registered, fmt.Errorf("open uplink: %w", err)
 	}
 	return conn, registered, nil
 }
 
-func (w *Worker) openSocket(ctx context.Context, as wire.Registered, caps []string) (wire.Conn, error) {
+func (w *Worker) register(ctx context.Context, caps []string) (registered wire.Registered, err error) {
+	body, err := json.Marshal(wire.Registration{
+		HostName: w.opts.Config.Worker.HostName, Platform: w.opts.Platform, InstanceID: w.instanceID,
+		Capabilities: caps, Version: w.opts.Version,
+	})
+	if err != nil {
+		return registered, err
+	}
+	answer, err := w.post(ctx, "/api/internal/worker/register", body)
+	if err != nil {
+		return registered, err
+	}
+	if err := json.Unmarshal(answer, &registered); err != nil || !svc.IsID(registered.HostID) {
+		return registered, fmt.Errorf("the answer is not an orchestrator's: %.200q", answer)
+	}
+	return registered, nil
+}
+
+// openSocket opens the uplink. agreed are the capabilities of both sides; nil: the orchestrator does not send them
+// here, and those of the registration apply.
+func (w *Worker) openSocket(ctx context.Context, as wire.Registered, caps []string) (conn wire.Conn, agreed []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
 	defer cancel()
 	header := http.Header{}
@@ -111,11 +134,16 @@ func (w *Worker) openSocket(ctx context.Context, as wire.Registered, caps []stri
 	c, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: w.http, HTTPHeader: header}) //nolint:bodyclose // Dial hands it over closed or in memory
 	if err != nil {
 		if response != nil && response.StatusCode != http.StatusSwitchingProtocols && response.StatusCode >= 300 {
-			return nil, refusal(response)
+			return nil, nil, refusal(response)
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	return wire.WebSocket(c), nil
+	agreed, err = wire.HeaderCapabilitiesOf(response.Header.Values(wire.HeaderCapabilities))
+	if err != nil {
+		_ = c.CloseNow()
+		return nil, nil, err
+	}
+	return wire.WebSocket(c), agreed, nil
 }
 
 // post sends JSON with the worker's token.

@@ -251,7 +251,7 @@ func TestReconnectingWaitsLongerEachTimeAndStartsAfreshAfterASuccess(t *testing.
 			waits = append(waits, tries[i].Sub(tries[i-1]).Round(100*time.Millisecond))
 		}
 		second := time.Second
-		want := []time.Duration{second / 2, second, 2 * second, 4 * second, 8 * second, 16 * second, 30 * second, 30 * second, 30 * second, second / 2, second}
+		want := []time.Duration{second / 2, second, 2 * second, 4 * second, 8 * second, backoffMost, backoffMost, backoffMost, backoffMost, second / 2, second}
 		if !slices.Equal(waits, want) {
 			t.Errorf("waits %v, want %v", waits, want)
 		}
@@ -318,7 +318,7 @@ func TestAWorkerThatIsSentAwayComesBackWhenItWasTold(t *testing.T) {
 		for i := 1; i < len(tries); i++ {
 			waits = append(waits, tries[i].Sub(tries[i-1]).Round(100*time.Millisecond))
 		}
-		if want := []time.Duration{1500 * time.Millisecond, backoffMost, 0, backoffFirst}; !slices.Equal(waits, want) {
+		if want := []time.Duration{1500 * time.Millisecond, goawayMost, 0, backoffFirst}; !slices.Equal(waits, want) {
 			t.Errorf("waits %v, want %v", waits, want)
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 1 {

@@ -204,6 +204,7 @@ type Worker struct {
 	runtimeDir string     // the folder of sockets
 	trouble    trouble    // why this host refuses runs
 	link       *link      // nil: not connected
+	resumption resumption
 	sessions   map[key]*session
 	damaged    map[key]rundir.Attempt // attempts whose record cannot be read
 	late       map[key]rundir.Attempt // attempts that are over but whose folders have undelivered signals
