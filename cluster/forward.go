@@ -21,8 +21,7 @@ import (
 
 const (
 	// holdLimit is how long a request waits for a leader. A new leader takes over within that time.
-	holdLimit  = 12 * time.Second
-	retryPause = 50 * time.Millisecond
+	holdLimit = 12 * time.Second
 	// repeatBytes is the longest body that is buffered, so that its request can be sent again.
 	repeatBytes = 4 << 20
 	keptBytes   = 64 << 20 // limit for all buffered bodies together
@@ -251,27 +250,38 @@ func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := f.m.ready(); err != nil && svc.CauseOf(err) != svc.CauseDraining {
 			return nil, err
 		}
-		var pause <-chan time.Time
+		var answered <-chan struct{}
+		var pause time.Duration
 		if leader != nil {
-			resp, sent, err := f.once(r, leader)
-			switch {
-			case err == nil:
-				return resp, nil
-			case r.Context().Err() != nil:
-				return nil, r.Context().Err()
-			case errors.Is(err, errNotLeading) && !intact(r):
-				return nil, errNoLeader
-			case sent && !f.repeatable(r) || !intact(r):
-				return nil, errUnknown.Because(err)
+			var ok bool
+			if ok, answered, pause = leader.queue.mayTry(time.Now()); ok {
+				resp, sent, err := f.once(r, leader)
+				switch {
+				case err == nil:
+					return resp, nil
+				case r.Context().Err() != nil:
+					return nil, r.Context().Err()
+				case errors.Is(err, errNotLeading) && !intact(r):
+					return nil, errNoLeader
+				case sent && !f.repeatable(r) || !intact(r):
+					return nil, errUnknown.Because(err)
+				}
+				pause = retryPause
+				if !errors.Is(err, errNotLeading) && leader.cut() {
+					return nil, errors.Join(errUnreachable, err)
+				}
+			} else if leader.cut() {
+				return nil, errUnreachable
 			}
-			if !errors.Is(err, errNotLeading) && leader.cut() {
-				return nil, errors.Join(errUnreachable, err)
-			}
-			pause = time.After(retryPause)
+		}
+		var again <-chan time.Time
+		if pause > 0 {
+			again = time.After(pause)
 		}
 		select {
 		case <-changed:
-		case <-pause:
+		case <-answered:
+		case <-again:
 		case <-left:
 		case <-limit.C:
 			return nil, errNoLeader
@@ -314,6 +324,7 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 	resp, err := way.RoundTrip(out)
 	if r.Context().Err() == nil && leader.ctx.Err() == nil {
 		leader.reached(err == nil)
+		leader.queue.tried(err == nil && resp.Header.Get(headerRefused) == "")
 	}
 	if err != nil {
 		done()

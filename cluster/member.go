@@ -121,11 +121,13 @@ type term struct {
 	mu      sync.Mutex // guards the rest
 	renewed time.Time  // when this process last read that the leader had renewed its lease
 	failed  time.Time  // since when the leader cannot be reached; zero: it can
+	queue   tries
 }
 
 // begin prepares the term for forwarding. What is forwarded ends when t.end is called. Uplinks also end when leaving
 // ends.
 func (t *term) begin(leaving context.Context) {
+	t.queue.tried(false) // a new leader may not serve requests yet: one request tries
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(leaving, t.relay.end)
 	t.ctx, t.end = ctx, func() {

@@ -155,10 +155,10 @@ func (e *Engine) HostOfToken(ctx context.Context, token string) (Reporter, error
 	if !svc.IsID(id) || subtle.ConstantTimeCompare([]byte(e.hostToken(id, generation)), []byte(token)) != 1 {
 		return Reporter{}, errBadToken
 	}
-	if _, err := e.Store.Host(ctx, id); svc.CodeOf(err) == svc.CodeNotFound {
-		return Reporter{}, errBadToken
-	} else if err != nil {
+	if _, exists, err := e.identities.ask(ctx, id); err != nil {
 		return Reporter{}, err
+	} else if !exists {
+		return Reporter{}, errBadToken
 	}
 	made, replaced, err := e.Store.HostToken(ctx, id, generation)
 	switch {

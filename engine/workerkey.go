@@ -130,9 +130,12 @@ func signedBy(key string, text []byte, signature string) bool {
 // request must be signed. So another holder of the token can neither report nor read anything, and an attempt marks
 // the host as suspect.
 func (e *Engine) AdmitRequest(ctx context.Context, hostID string, proof []byte, signature string) error {
-	h, err := e.Store.Host(ctx, hostID)
+	h, exists, err := e.identities.ask(ctx, hostID)
 	if err != nil {
 		return err
+	}
+	if !exists { // it was deleted since its token was checked
+		return errBadToken
 	}
 	if h.WorkerKey == nil || !h.SignsRequests || signedBy(*h.WorkerKey, proof, signature) {
 		return nil
