@@ -29,7 +29,7 @@ func (t *tries) mayTry(now time.Time) (ok bool, wait <-chan struct{}, pause time
 		return true, nil, 0
 	}
 	if now.Before(t.next) {
-		return false, t.answered, retryPause + rand.N(waitPause)
+		return false, t.answered, retryPause + rand.N(waitPause) //nolint:gosec // spreads load, guards nothing
 	}
 	t.next = now.Add(retryPause)
 	return true, t.answered, retryPause
