@@ -66,7 +66,7 @@ func (w *fakeWorker) connect(ctx context.Context) error {
 		wire.HeaderInstanceID: {w.instance}, wire.HeaderBootID: {w.boot}, wire.HeaderCapabilities: {wire.JoinCapabilities(wire.Capabilities)},
 		wire.HeaderWorkerKey: {base64.StdEncoding.EncodeToString(w.key.Public().(ed25519.PublicKey))}, //nolint:forcetypeassert // it is one
 		wire.HeaderChallenge: {w.challenge}, wire.HeaderSignature: {base64.StdEncoding.EncodeToString(proof)}}
-	c, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink",
+	c, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink", //nolint:bodyclose // Dial hands it over closed or in memory
 		&websocket.DialOptions{HTTPHeader: header, HTTPClient: w.http})
 	if err != nil {
 		if response != nil && response.StatusCode < 500 {
