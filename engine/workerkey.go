@@ -101,6 +101,9 @@ func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
 	}
 	if h.WorkerKey == nil || *h.WorkerKey == hello.Key {
 		hello.admitted, hello.host = hello.HostID != "", &h
+		if hello.admitted { // the proof is checked, and the connection may be open for months
+			hello.Challenge, hello.Signature = "", ""
+		}
 		return nil
 	}
 	if err := e.suspectKey(ctx, h.ID, hello.InstanceID, hello.Key); err != nil {
