@@ -23,6 +23,10 @@ import (
 	"svc/store"
 )
 
+// peerConns is how many connections another orchestrator may have here that are not authenticated yet: it opens one for
+// each uplink, and thousands of workers may come back at once.
+const peerConns = 4096
+
 // member is an orchestrator that shares its database with others.
 type member struct {
 	basics
@@ -60,7 +64,7 @@ func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logg
 	})
 	m.process = memberMetrics(m.cluster.Figures, &m.counts)
 	m.public = &server.Endpoint{Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, Workers: workers, Handler: m.cluster, Log: log}
-	m.peers = &server.Endpoint{Addr: cfg.Server.PeerAddr(), Handler: m.cluster.Peers(), Log: log}
+	m.peers = &server.Endpoint{Addr: cfg.Server.PeerAddr(), Handler: m.cluster.Peers(), Log: log, MostAnonymous: peerConns}
 	if m.addr, err = m.public.Listen(ctx); err != nil {
 		return nil, listenProblem(ctx, cfg, err)
 	}

@@ -11,12 +11,14 @@ import (
 // The limits of connections before a token was accepted on them. A process can open about a thousand files, and a
 // client without a token must not be able to use them all.
 const (
-	mostAnonymous = 128 // connections from one address without an accepted token
+	mostAnonymous = 128 // connections from one address without an accepted token, unless Endpoint.MostAnonymous is set
 	mostIdle      = 512 // connections from all addresses that wait for their next request
 )
 
 // connTracker tracks the open connections that are not streams or sockets.
 type connTracker struct {
+	mostAnonymous int
+
 	mu        sync.Mutex // guards the fields below
 	conns     map[net.Conn]*clientConn
 	anonymous map[string]int // connections without an accepted token, by address
@@ -34,8 +36,8 @@ type clientConn struct {
 
 type clientConnKey struct{}
 
-func newConnTracker() *connTracker {
-	return &connTracker{conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
+func newConnTracker(mostAnonymous int) *connTracker {
+	return &connTracker{mostAnonymous: mostAnonymous, conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
 }
 
 // watch makes an http.Server report its connections to b.
@@ -57,7 +59,7 @@ func (b *connTracker) add(c net.Conn) *clientConn {
 	b.setIdle(x, time.Now()) // until its first request arrives
 	b.anonymous[address]++
 	var over *clientConn
-	if b.anonymous[address] > mostAnonymous {
+	if b.anonymous[address] > b.mostAnonymous {
 		over = b.longestIdle(func(other *clientConn) bool { return !other.known && other.address == address })
 		b.forget(over) // the new connection itself, when all others have a request under way
 	}

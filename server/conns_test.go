@@ -81,7 +81,7 @@ func TestAnAddressHasFewConnectionsWithoutAToken(t *testing.T) {
 
 func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
 	t.Parallel()
-	b := newConnTracker()
+	b := newConnTracker(mostAnonymous)
 	var conns []net.Conn
 	for range mostIdle + 10 {
 		here, there := net.Pipe()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -43,6 +44,8 @@ type Endpoint struct {
 	Workers  *x509.CertPool // the CA pool for the workers' client certificates; nil: none are requested
 	Handler  http.Handler
 	Log      *slog.Logger
+	// MostAnonymous is how many connections one address may have on which no token was accepted yet; 0: mostAnonymous.
+	MostAnonymous int
 
 	mu    sync.Mutex // guards the fields below
 	bound net.Listener
@@ -66,7 +69,7 @@ func (p *Endpoint) Listen(ctx context.Context) (net.Addr, error) {
 		p.bound = l
 	}
 	if p.conns == nil {
-		p.conns = newConnTracker()
+		p.conns = newConnTracker(cmp.Or(p.MostAnonymous, mostAnonymous))
 	}
 	return p.bound.Addr(), nil
 }
