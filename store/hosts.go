@@ -105,14 +105,25 @@ func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], e
 }
 
 // Fleet returns every host that is not deleted, with the fields that placement
-// and liveness need. The other fields are left empty.
+// and liveness need. The other fields are left empty. Hosts with equal labels or
+// providers share a map, which the caller must not change: thousands of hosts
+// have few different ones.
 func (r Reader) Fleet(ctx context.Context) ([]svc.Host, error) {
+	known := map[string]map[string]string{}
+	catalogs := map[string]map[string]svc.ProviderReport{}
 	return collect(ctx, r.q, func(row scanner) (h svc.Host, err error) {
 		var labels, providers string
 		if err := row.Scan(&h.ID, &h.Name, &h.Status, &h.LastSeenAt, &h.DisconnectedSince, &h.InstanceSuspect, &h.MaxRuns, &labels, &providers, &h.LastDispatchAt, &h.ActiveRuns); err != nil {
 			return h, err
 		}
-		return h, readHostJSON(&h, labels, providers)
+		var hasLabels, hasCatalog bool
+		h.Labels, hasLabels = known[labels]
+		h.Providers, hasCatalog = catalogs[providers]
+		if !hasLabels || !hasCatalog {
+			err = readHostJSON(&h, labels, providers)
+			known[labels], catalogs[providers] = h.Labels, h.Providers
+		}
+		return h, err
 	}, "SELECT id, name, status, last_seen_at, disconnected_since, instance_suspect, max_runs, labels, providers, last_dispatch_at, "+openRuns+
 		" FROM hosts WHERE deleted_at IS NULL ORDER BY name")
 }
