@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 func TestOneOfManyRequestsTriesALeaderThatDoesNotAnswer(t *testing.T) {
@@ -36,7 +38,7 @@ func TestOneOfManyRequestsTriesALeaderThatDoesNotAnswer(t *testing.T) {
 				}
 			}()
 		}
-		<-time.After(time.Until(fixed) - time.Nanosecond)
+		clocktest.Pass(time.Until(fixed) - time.Nanosecond)
 		synctest.Wait()
 		if n, most := len(tried), int(5*time.Second/retryPause)+1; n < most/2 || n > most {
 			t.Errorf("1000 requests tried %d times in 5 s, want one each %v", n, retryPause)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 )
 
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
@@ -25,7 +26,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 				}
 				defer leave()
 				entered <- struct{}{}
-				<-time.After(each)
+				clocktest.Pass(each)
 				leave()
 			}()
 		}
@@ -33,7 +34,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 		if n := len(entered); n != arrivalsAtOnce {
 			t.Errorf("%d enter at once, want %d", n, arrivalsAtOnce)
 		}
-		<-time.After(longestArrival + each/2)
+		clocktest.Pass(longestArrival + each/2)
 		synctest.Wait()
 		n := len(entered)
 		if rounds := int(longestArrival / each); n < arrivalsAtOnce*rounds || n > arrivalsAtOnce*(rounds+1) || len(refused) != workers-n {
@@ -42,7 +43,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 		if err := <-refused; svc.CodeOf(err) != svc.CodeUnavailable {
 			t.Errorf("one that would wait too long is told %v", err)
 		}
-		<-time.After(each)
+		clocktest.Pass(each)
 		leave, err := line.enter(t.Context())
 		if err != nil {
 			t.Fatalf("one that comes later: %v", err)
