@@ -14,7 +14,7 @@ import (
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const workers, each = 5000, 100 * time.Millisecond
+		const workers, each = 5000, 200 * time.Millisecond
 		line := newArrivals()
 		entered, refused := make(chan struct{}, workers), make(chan error, workers)
 		for range workers {
@@ -33,6 +33,9 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 		synctest.Wait()
 		if n := len(entered); n != arrivalsAtOnce {
 			t.Errorf("%d enter at once, want %d", n, arrivalsAtOnce)
+		}
+		if n := len(refused); n != workers-arrivalsAtOnce-mostWaiting {
+			t.Errorf("%d are refused at once, want all but %d that wait", n, mostWaiting)
 		}
 		clocktest.Pass(longestArrival + each/2)
 		synctest.Wait()

@@ -86,6 +86,9 @@ func Shared(announced []string) []string {
 			}
 		}
 	}
+	if len(shared) == len(Capabilities) {
+		return Capabilities // one list for thousands of connections
+	}
 	return shared
 }
 
