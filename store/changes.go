@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,6 +48,13 @@ func (c *changes) merge(unit changes) {
 			c.list = append(c.list, x)
 		}
 	}
+}
+
+// exact reports whether the database itself refuses each change that it cannot make: then the changes may be sent
+// together with the commit. It would also commit an update of a row that is no longer in the expected version, which
+// this process notices only by the number of rows.
+func (c *changes) exact() bool {
+	return !slices.ContainsFunc(c.list, func(x change) bool { return !x.exact })
 }
 
 // take returns the statements and empties the queue.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"svc"
 )
 
@@ -67,13 +69,18 @@ func (w *writer) refuseQueued(err error) {
 	}
 }
 
-// transact commits a group. It repeats the group after transient errors.
+// transact commits a group. It repeats the group after transient errors. If the database refuses a group whose units
+// share a round trip with the commit (see writer.joined), it repeats the group with a savepoint, to find the unit whose
+// change was refused.
 func (w *writer) transact(batch []*unit) (events bool, err error) {
+	defer func() { w.apart = false }()
 	for began := time.Now(); ; {
 		events, err = w.try(batch)
-		if err == nil || !w.dialect.transient(err) || time.Since(began) > retryLimit {
+		refused := w.joined && svc.CauseOf(err) == "" && errors.As(err, new(*pgconn.PgError))
+		if err == nil || !refused && !w.dialect.transient(err) || time.Since(began) > retryLimit {
 			return events, err
 		}
+		w.apart = w.apart || refused
 		for _, u := range batch {
 			if u.begun && !u.repeatable {
 				return false, err
@@ -146,7 +153,7 @@ func (w *writer) begin(ctx context.Context, batch []*unit) error {
 
 func (w *writer) opening(batch []*unit) []statement {
 	list := []statement{{sql: w.dialect.begin, rows: anyRows}}
-	w.xid, w.proving = "", false
+	w.xid, w.proving, w.joined = "", false, false
 	w.group++
 	w.bare = !w.dialect.pipelined
 	if !w.dialect.pipelined {
@@ -174,6 +181,7 @@ func (w *writer) runBatch(ctx context.Context, batch []*unit) error {
 			return nil
 		}
 		n := w.sharing(rest)
+		w.joined = n == len(batch) && batch[0].repeatable && w.dialect.pipelined && !w.apart
 		if broken := w.runUnits(ctx, rest[:n]); broken != nil {
 			return broken
 		}
@@ -204,6 +212,9 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 			whole = w.runUnit(ctx, units[i])
 		}
 		if whole {
+			if w.joined = w.joined && !w.saved && w.changes.exact(); w.joined {
+				return nil // finish sends the changes
+			}
 			// This fails if a unit ignored the error of a statement, or if a deferred
 			// change fails.
 			err := w.release(ctx)
@@ -212,6 +223,7 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 			}
 			units[0].err, refused = err, true
 		}
+		w.joined = false
 		if err := w.undo(ctx, units[0].err); err != nil {
 			return err
 		}

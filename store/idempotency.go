@@ -59,9 +59,10 @@ func (tx *Tx) KeepResult(ctx context.Context, key, fingerprint, result string) e
 
 func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
 	tx.cacheKey(key, keptRow{k, tx.Now})
-	err := tx.later(ctx, 1, `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
+	err := tx.put(ctx, statement{rows: 1, exact: true, args: []any{key, k.Fingerprint, k.Result, k.Owner, tx.Now},
+		sql: `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
 		ON CONFLICT (key) DO UPDATE SET
-			fingerprint = excluded.fingerprint, result = excluded.result, owner = excluded.owner, created_at = excluded.created_at`, key, k.Fingerprint, k.Result, k.Owner, tx.Now)
+			fingerprint = excluded.fingerprint, result = excluded.result, owner = excluded.owner, created_at = excluded.created_at`})
 	if err != nil {
 		return fmt.Errorf("keep an idempotency key: %w", err)
 	}

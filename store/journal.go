@@ -54,10 +54,11 @@ func (w *writer) finish(ctx context.Context, units []*unit) (sent bool, err erro
 }
 
 // finishPipelined is finish in one round trip, so that a process that freezes cannot
-// keep the journal's row locked. The statement that numbers the events also
-// checks the fence: if another orchestrator has raised the epoch, head becomes
-// NULL, which its NOT NULL constraint refuses. An orchestrator that takes over
-// waits for this transaction.
+// keep the journal's row locked. It also sends the changes of a joined group, before
+// the numbering, so that the row is not locked while they are made. The statement
+// that numbers the events also checks the fence: if another orchestrator has raised
+// the epoch, head becomes NULL, which its NOT NULL constraint refuses. An
+// orchestrator that takes over waits for this transaction.
 func (w *writer) finishPipelined(ctx context.Context, units []*unit) error {
 	var topics, payloads []string
 	var times []int64
@@ -78,7 +79,8 @@ func (w *writer) finishPipelined(ctx context.Context, units []*unit) error {
 	for _, ids := range subjects {
 		args = append(args, ids)
 	}
-	list := append(w.locked.deleteUnused(), w.committing()...)
+	list := append(w.changes.take(), w.locked.deleteUnused()...)
+	list = append(list, w.committing()...)
 	err := w.send(ctx, append(list,
 		statement{rows: int64(len(topics)), sql: numberAndInsert, args: args},
 		statement{sql: "COMMIT", rows: anyRows})...)

@@ -18,7 +18,9 @@ type statement struct {
 	args []any
 	rows int64                   // how many rows it must change; anyRows: any number
 	scan func(row scanner) error // called with each row that it returns; nil: it returns none
-	bulk *bulk                   // nil: the statement is never merged with others
+	// exact means that the database refuses it if it cannot change that many rows.
+	exact bool
+	bulk  *bulk // nil: the statement is never merged with others
 }
 
 const anyRows = -1

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/internal/pgtest"
 	"svc/store"
 	"svc/store/storetest"
 )
@@ -62,6 +63,30 @@ func TestConcurrentUnitsOfSeveralStores(t *testing.T) {
 	}
 	if deadlocks != 0 {
 		t.Errorf("PostgreSQL resolved %d deadlocks", deadlocks)
+	}
+}
+
+// A group whose units only write deferred changes takes two round trips: one locks its rows, and one writes the changes
+// and commits.
+func TestAGroupOfDeferredChangesTakesTwoRoundTrips(t *testing.T) {
+	t.Parallel()
+	link, through := pgtest.NewLink(t, storetest.FreshPostgres(t))
+	s := openStore(t, through)
+	var trips int
+	for range 3 { // the first groups also connect and prepare the statements
+		before := link.Pieces()
+		key := svc.NewID()
+		err := s.WriteRepeatable(t.Context(), func(tx *store.Tx) error {
+			tx.Emit(svc.TopicProjectUpdated, map[string]any{})
+			return tx.KeepResult(t.Context(), key, "print", "result")
+		}, store.KeyRow(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trips = link.Pieces() - before
+	}
+	if trips != 2 {
+		t.Errorf("a group took %d round trips, want 2", trips)
 	}
 }
 

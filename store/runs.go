@@ -214,7 +214,7 @@ func labelsOf(r *svc.Run) map[string]string {
 // is deferred. Then the unit may be run again to return that error.
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if tx.mayDefer() {
-		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertedRuns})
+		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, exact: true, bulk: insertedRuns})
 		tx.added = append(tx.added, r.ID)
 		tx.cacheRun(r)
 		return nil

@@ -25,7 +25,7 @@ func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
 			return false, nil
 		}
 		tx.taken = append(tx.taken, s)
-		tx.changes.add(statement{sql: insertSignal, args: args, rows: 1, bulk: insertedSignals})
+		tx.changes.add(statement{sql: insertSignal, args: args, rows: 1, exact: true, bulk: insertedSignals})
 		return true, nil
 	}
 	n, err := tx.exec(ctx, insertSignal+" ON CONFLICT (run_id, attempt, kind) DO NOTHING", args...)

@@ -67,13 +67,18 @@ func (tx *Tx) mayDefer() bool { return tx.repeatable && !tx.w.direct }
 // later executes a statement that must change exactly this many rows, at once or
 // deferred.
 func (tx *Tx) later(ctx context.Context, rows int64, query string, args ...any) error {
+	return tx.put(ctx, statement{sql: query, args: args, rows: rows})
+}
+
+// put is later for a statement.
+func (tx *Tx) put(ctx context.Context, s statement) error {
 	if tx.mayDefer() {
-		tx.changes.add(statement{sql: query, args: args, rows: rows})
+		tx.changes.add(s)
 		return nil
 	}
-	n, err := tx.exec(ctx, query, args...)
-	if err == nil && rows != anyRows && n != rows {
-		err = stale(statement{sql: query, rows: rows}, n)
+	n, err := tx.exec(ctx, s.sql, s.args...)
+	if err == nil && s.rows != anyRows && n != s.rows {
+		err = stale(s, n)
 	}
 	return err
 }

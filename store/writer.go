@@ -45,6 +45,8 @@ type writer struct {
 	locked  lockedRows
 	changes changes // deferred changes of the units that share the savepoint
 	saved   bool    // the savepoint is set
+	joined  bool    // finish sends the deferred changes, without a savepoint: see changes.exact
+	apart   bool    // groups are not joined, because a deferred change of this one was refused
 	bare    bool    // the transaction has no change of an earlier savepoint, so that it can be rolled back instead of one (SQLite)
 	direct  bool    // nothing is deferred, because a deferred change has failed
 	proving bool    // the transaction must write something even if its units do not: see Store.Ready

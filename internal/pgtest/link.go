@@ -24,6 +24,7 @@ type Link struct {
 	// connection is closed: before the piece is sent, or with after, after that.
 	sent func(n int) (cut, after bool)
 	n    int
+	all  int // pieces sent towards the server
 }
 
 // Mode is how a link behaves.
@@ -99,6 +100,13 @@ func (l *Link) CutAt(nth int, after bool) {
 	l.sent = func(n int) (bool, bool) { return n == nth, after }
 }
 
+// Pieces returns how many pieces were sent towards the server.
+func (l *Link) Pieces() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
 func (l *Link) serve() {
 	for {
 		near, err := l.accept.Accept()
@@ -154,6 +162,9 @@ func (l *Link) relay(c *linked, from, to net.Conn, up bool) {
 		dead := c.dead
 		delay := l.delay
 		var cut, after bool
+		if up {
+			l.all++
+		}
 		if up && l.sent != nil && !dead {
 			l.n++
 			cut, after = l.sent(l.n)
