@@ -80,7 +80,10 @@ func dispatched(ctx context.Context, p pipe) error {
 	for i, instance := range o.Instances {
 		w := newFakeWorker(o.Uplink, fmt.Sprintf("host-%d", i), http.DefaultClient)
 		w.token, w.instance = o.WorkerToken, instance
-		if err := errors.Join(w.connect(ctx), w.ready(ctx)); err != nil {
+		if err := w.connect(ctx); err != nil {
+			return err
+		}
+		if err := w.ready(ctx); err != nil {
 			return err
 		}
 		go w.endEach(ctx, arrived.note)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 	"svc/api"
@@ -15,8 +18,8 @@ import (
 
 const (
 	memberTurns   = 3
-	memberAdmits  = 1500 // runs per turn
-	memberCallers = 32
+	memberAdmits  = 4000 // runs per turn
+	memberCallers = 96
 	memberEvents  = 150
 	memberKeys    = 60
 	memberCores   = 0.2 // the cores of an orchestrator whose processor time is limited
@@ -343,12 +346,24 @@ func admissions(ctx context.Context, r *report, one, three *memberSite) (alone, 
 	return median(rates[0]), median(rates[1]), nil
 }
 
+// admit creates runs with a fixed number of callers, each of which is connected to one orchestrator.
 func (s *memberSite) admit(ctx context.Context) (perSecond float64, err error) {
 	began := time.Now()
-	err = parallel(memberCallers, memberAdmits, func(i int) error {
-		_, err := s.clients[i%len(s.clients)].CreateRun(ctx, api.CreateRun{TaskID: s.task, Provider: "provider_a"})
-		return err
-	})
+	var left atomic.Int64
+	left.Store(memberAdmits)
+	var g errgroup.Group
+	for i := range memberCallers {
+		client := s.clients[i%len(s.clients)]
+		g.Go(func() error {
+			for left.Add(-1) >= 0 {
+				if _, err := client.CreateRun(ctx, api.CreateRun{TaskID: s.task, Provider: "provider_a"}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err = g.Wait()
 	return memberAdmits / time.Since(began).Seconds(), err
 }
 

@@ -69,7 +69,10 @@ func newSlotSite(ctx context.Context, g *rig, runs int) (*slotSite, error) {
 		return nil, err
 	}
 	w := newFakeWorker(g.url, "host-0", http.DefaultClient)
-	if err := errors.Join(w.connect(ctx), w.ready(ctx)); err != nil {
+	if err := w.connect(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.ready(ctx); err != nil {
 		return nil, err
 	}
 	first, err := w.dispatched(ctx)
