@@ -75,6 +75,41 @@ func TestAnAttachedTerminalTypesSeesAndResizes(t *testing.T) {
 	l.wait("the size of the start", func() bool { return l.paneSizeOf(run) == paneSize{220, 50} })
 }
 
+// A viewer draws what a larger terminal shows only after it has the new size: otherwise the lower rows would scroll the
+// upper ones away, and tmux would not draw them again.
+func TestALargerSizeIsReportedBeforeAnythingIsDrawnInIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`i=0; while test $i -lt 60; do i=$((i+1)); echo "<$i>"; done; read line`)
+	l.wait("the screen", l.o.shows(run, "<60>"))
+	const onlyInLarge = "<20>"
+	l.o.send(&wire.AttachOpen{AttachID: "a", RunID: run, Attempt: 1, Rows: 50, Cols: 220})
+	l.wait("the whole screen", func() bool { return strings.Contains(l.o.drawn("a"), onlyInLarge) })
+	frames := func() []wire.Frame { return framesOf[wire.Frame](l.o) }
+	drawsAll := func(f wire.Frame) bool {
+		data, ok := f.(*wire.AttachData)
+		return ok && bytes.Contains(data.Bytes, []byte(onlyInLarge))
+	}
+	reportsLarge := func(f wire.Frame) bool {
+		size, ok := f.(*wire.AttachResized)
+		return ok && size.Rows == 50
+	}
+	for i, key := range "#%&*+," { // none of them is part of a control sequence
+		l.o.send(&wire.AttachResize{AttachID: "a", Rows: 30, Cols: 100})
+		l.wait("the smaller size", func() bool { return len(l.o.sizes("a")) == 2*i+2 })
+		l.o.send(&wire.AttachInput{AttachID: "a", Bytes: []byte(string(key))}) // what is drawn next is sent at once, like an echo
+		l.wait("the echo, which comes after all that was drawn in the larger size", func() bool { return strings.ContainsRune(l.o.drawn("a"), key) })
+		before := len(frames())
+		l.o.send(&wire.AttachResize{AttachID: "a", Rows: 50, Cols: 220})
+		l.wait("the whole screen again", func() bool { return slices.ContainsFunc(frames()[before:], drawsAll) })
+		since := frames()[before:]
+		if drawn, sized := slices.IndexFunc(since, drawsAll), slices.IndexFunc(since, reportsLarge); sized < 0 || drawn < sized {
+			t.Fatal("the whole screen came before its size")
+		}
+	}
+}
+
 func TestTheEndOfASessionClosesItsRelays(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

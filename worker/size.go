@@ -41,8 +41,10 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 		s.mu.Unlock()
 	}
 	for _, a := range w.attachesOf(s) {
-		a.resize(cols, rows)
+		// In this order: a viewer that draws a larger screen before it has its size scrolls the upper rows away, and
+		// tmux does not draw them again.
 		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
+		a.resize(cols, rows)
 	}
 }
 

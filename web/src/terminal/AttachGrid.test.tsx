@@ -2,12 +2,15 @@ import { act, fireEvent, render, screen } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
 import { create } from 'zustand';
 import AttachGrid from './AttachGrid';
-import type { Attachment, AttachState } from './attach';
+import { Attachment, type AttachState, toBase64 } from './attach';
 import type { GridProps } from './gridProps';
 import { begin } from './lease';
 import { dark } from './palette';
 
-// The real grid needs a browser. Here it is replaced by a field that can have the focus.
+const drawn = vi.hoisted(() => [] as string[]);
+const received = vi.hoisted(() => [] as ((frame: string) => void)[]);
+
+// The real grid needs a browser. Here it is replaced by a field that can have the focus, and notes what is drawn.
 vi.mock('./Grid', async () => {
   const { useImperativeHandle, useRef } = await import('react');
   return {
@@ -15,7 +18,11 @@ vi.mock('./Grid', async () => {
       const area = useRef<HTMLTextAreaElement>(null);
       useImperativeHandle(
         ref,
-        () => ({ write: () => {}, resize: () => {}, focus: () => area.current?.focus() }),
+        () => ({
+          write: (data) => drawn.push(typeof data === 'string' ? data : new TextDecoder().decode(data)),
+          resize: (cols, rows) => drawn.push(`${cols}×${rows}`),
+          focus: () => area.current?.focus(),
+        }),
         [],
       );
       return <textarea ref={area} aria-label={label} />;
@@ -23,9 +30,20 @@ vi.mock('./Grid', async () => {
   };
 });
 
+vi.mock('./socket', () => ({
+  socketUrl: () => '',
+  LiveSocket: class {
+    constructor(_: () => string, { message }: { message(frame: string): void }) {
+      received.push(message);
+    }
+    close(): void {}
+  },
+}));
+
 const attachment = {
   store: create<AttachState>(() => ({ lease: { ...begin, phase: 'holder' }, size: null, watchers: null })),
   onData: () => () => {},
+  onSize: () => () => {},
   type: () => {},
 } as unknown as Attachment;
 
@@ -51,4 +69,23 @@ it('the focus returns to the terminal after a click on a button, before the butt
   act(() => field.focus());
   fireEvent.click(field);
   expect(document.activeElement).toBe(field);
+});
+
+it('a new size applies after the output before it, and before the output that is drawn in it', () => {
+  const own = new Attachment('run');
+  const [receive] = received.slice(-1);
+  const size = (cols: number, rows: number) => receive?.(JSON.stringify({ type: 'resize', cols, rows }));
+  const data = (text: string) =>
+    receive?.(JSON.stringify({ type: 'data', bytes: toBase64(new TextEncoder().encode(text)) }));
+  size(100, 30);
+  drawn.length = 0;
+  render(<AttachGrid attachment={own} seed="" scale="fit" palette={dark} onDetach={() => {}} />);
+  expect(drawn.splice(0).at(-1)).toBe('100×30');
+  act(() => {
+    data('old');
+    size(120, 40);
+    data('new');
+    size(120, 40);
+  });
+  expect(drawn).toEqual(['old', '120×40', 'new', '120×40']);
 });

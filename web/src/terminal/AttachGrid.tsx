@@ -25,7 +25,8 @@ export default function AttachGrid({
   onFitting?(fitting: Fitting): void;
 }) {
   const grid = useRef<GridHandle>(null);
-  const { lease, size } = attachment.store();
+  const { lease } = attachment.store();
+  const [start] = useState(() => attachment.store.getState().size);
   const detach = useRef(onDetach);
   detach.current = onDetach;
   const [first] = useState(seed);
@@ -39,10 +40,13 @@ export default function AttachGrid({
       () => detach.current(),
     );
     keys.current = own;
-    const stop = attachment.onData((data) => grid.current?.write(data));
+    const stop = [
+      attachment.onData((data) => grid.current?.write(data)),
+      attachment.onSize(({ cols, rows }) => grid.current?.resize(cols, rows)),
+    ];
     return () => {
       own.drop();
-      stop();
+      for (const end of stop) end();
     };
   }, [attachment, first]);
 
@@ -67,8 +71,8 @@ export default function AttachGrid({
   return (
     <Grid
       ref={grid}
-      cols={size?.cols ?? spawnCols}
-      rows={size?.rows ?? spawnRows}
+      cols={start?.cols ?? spawnCols}
+      rows={start?.rows ?? spawnRows}
       scale={scale}
       palette={palette}
       typing

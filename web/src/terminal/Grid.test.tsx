@@ -1,4 +1,5 @@
 import { act, render } from '@testing-library/react';
+import { Terminal } from '@xterm/xterm';
 import { createRef } from 'react';
 import { expect, it, vi } from 'vitest';
 import Grid from './Grid';
@@ -43,4 +44,18 @@ it('leaves every key to the page while it is only watched, and Tab passes by it'
   expect([area.tabIndex, taken()]).toEqual([-1, false]);
   rerender(grid(true));
   expect([area.tabIndex, taken()]).toEqual([0, true]);
+});
+
+it('a new size applies after the data of earlier writes and before that of later ones', async () => {
+  const steps: string[] = [];
+  const resize = vi
+    .spyOn(Terminal.prototype, 'resize')
+    .mockImplementation((cols, rows) => void steps.push(`${cols}×${rows}`));
+  const grid = createRef<GridHandle>();
+  render(<Grid ref={grid} cols={20} rows={5} scale="full" palette={dark} typing label="Agent" />);
+  grid.current?.write('old', () => steps.push('old'));
+  grid.current?.resize(30, 6);
+  await act(() => new Promise<void>((resolve) => grid.current?.write('new', resolve)));
+  expect(steps).toEqual(['old', '30×6']);
+  resize.mockRestore();
 });

@@ -65,7 +65,8 @@ function onlyKeys(terminal: Terminal): void {
 }
 
 /**
- * Grid is a terminal with a fixed number of cells. Its font is scaled to the room; the number of cells never changes.
+ * Grid is a terminal with a given number of cells. Its font is scaled to the room; the number of cells does not depend
+ * on it.
  */
 export default function Grid({ cols, rows, scale, palette, typing, label, onType, onScale, ref }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -175,7 +176,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     ref,
     () => ({
       write: (data, done) => terminal.current?.write(data, done),
-      resize: (cols, rows) => terminal.current?.resize(cols, rows),
+      resize: (cols, rows) => terminal.current?.write('', () => terminal.current?.resize(cols, rows)),
       focus: () => terminal.current?.focus(),
     }),
     [],

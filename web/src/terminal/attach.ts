@@ -66,6 +66,18 @@ export class Attachment {
     return () => this.listeners.delete(listener);
   }
 
+  /**
+   * onSize passes the session's size to a listener, at once if it is known, and then each new one. It is passed before
+   * the output that is drawn in it. It returns a function that removes the listener.
+   */
+  onSize(listener: (size: Size) => void): () => void {
+    const { size } = this.store.getState();
+    if (size) listener(size);
+    return this.store.subscribe((now, before) => {
+      if (now.size && now.size !== before.size) listener(now.size);
+    });
+  }
+
   /** type sends typed text in order. It sends nothing unless this client holds the lease or nobody does. */
   type(text: string): void {
     if (!maySend(this.lease)) return;

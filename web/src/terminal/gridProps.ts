@@ -5,7 +5,7 @@ import type { Palette } from './palette';
 export interface GridHandle {
   /** write draws the data and then calls done. */
   write(data: string | Uint8Array, done?: () => void): void;
-  /** resize gives the terminal at once a size that differs from its props. */
+  /** resize changes the size, after the data of earlier writes is drawn and before that of later ones. */
   resize(cols: number, rows: number): void;
   focus(): void;
 }
