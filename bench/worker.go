@@ -46,8 +46,9 @@ type givenRun struct {
 	at time.Time
 }
 
-// spoolFor is how long ends are told again on a new connection: those that were on their way when the last one ended are lost.
-const spoolFor = 30 * time.Second
+// spoolFor is how long ends are told again on a new connection: those that were on their way when the last one ended are
+// lost. It is longer than any time without a connection here.
+const spoolFor = 3 * time.Minute
 
 func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
 	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}

@@ -12,7 +12,6 @@ import (
 	"svc"
 	"svc/place"
 	"svc/store"
-	"svc/wire"
 )
 
 const (
@@ -47,6 +46,14 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 		case <-poll.C:
 		case <-backOff.C:
 		case <-ctx.Done():
+		}
+		if rest := e.placed.rest(); rest > 0 {
+			select {
+			case <-time.After(rest):
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
 			return e.served.keep(context.WithoutCancel(ctx), e.Store)
 		}
 	}
@@ -101,7 +108,7 @@ type waitingRuns struct {
 // Otherwise it reads the hosts only if a run is waiting.
 func (e *Engine) readQueuesAndFleet(ctx context.Context, admitted bool) (waiting waitingRuns, fleet *place.Fleet, err error) {
 	readFleet := func() (err error) {
-		fleet, err = e.fleet(ctx, e.Store.Reader)
+		fleet, err = e.fleetOfPass(ctx, &e.placed)
 		return err
 	}
 	var g errgroup.Group
@@ -161,6 +168,7 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *plac
 		queues = append(queues, queue)
 	}
 	claims := fleet.Place(queues, waiting.projects, most, now)
+	e.placed.note(fleet)
 	if fleet.Crowded() {
 		e.pushes.crowded.Store(true) // the next confirmation wakes the claimer
 	}
@@ -183,31 +191,6 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *plac
 		runtime.Gosched() // lets the frames be written before the next unit is handled
 	}
 	return placed, most, err
-}
-
-// fleet returns every host as placement sees it now.
-func (e *Engine) fleet(ctx context.Context, r store.Reader) (*place.Fleet, error) {
-	hosts, err := r.Fleet(ctx)
-	if err != nil {
-		return nil, err
-	}
-	unconfirmed, err := r.UnconfirmedHosts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	connected := e.Hub.Uplinks.Ready()
-	fleet := &place.Fleet{Hosts: make([]place.Host, len(hosts))}
-	for i, h := range hosts {
-		e.hosts.overlay(&h)
-		fleet.Hosts[i] = place.Host{Host: h, Connected: connected[h.ID], Workspaces: e.makesWorkspaces(h.ID), Unconfirmed: unconfirmed[h.ID]}
-	}
-	return fleet, nil
-}
-
-// makesWorkspaces reports whether a host can make working copies.
-func (e *Engine) makesWorkspaces(hostID string) bool {
-	link, ok := e.Hub.Uplinks.Of(hostID)
-	return ok && link.Has(wire.CapWorkspace)
 }
 
 // claimUnitOfWork is a batch of claims that are committed together.

@@ -84,6 +84,7 @@ type Engine struct {
 	links    *linkBook
 	paces    paces
 
+	placed     placedHosts
 	identities gathered[svc.Host] // see store.Reader.Identities
 	confirmed  gathered[[]store.Confirmed]
 

@@ -25,6 +25,8 @@ type hostBook struct {
 	mu    sync.Mutex // guards the rest
 	hosts map[string]hostEntry
 	dirty map[string]bool // hosts whose last heartbeat is not in the database yet
+
+	changes int64 // counts changes of records of hosts, including those that may not be committed
 }
 
 // clockTolerance is how far a clock may be off, in milliseconds, before the difference is reported.
@@ -118,6 +120,7 @@ func (b *hostBook) written(h svc.Host, now, beatAt time.Time) {
 		e.recordBeat(beatAt, *h.LastSeenAt)
 		b.dirty[h.ID] = true // a concurrent change may have written an older heartbeat
 	}
+	b.changes++
 	if h.Version >= e.version {
 		if h.Status == svc.HostOffline && e.status != svc.HostOffline {
 			e.left = now
@@ -142,6 +145,7 @@ func (b *hostBook) current(h *svc.Host) bool {
 func (b *hostBook) unsure(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.changes++
 	for _, id := range ids {
 		if e, known := b.hosts[id]; known {
 			e.doubt = true
@@ -196,8 +200,29 @@ func (b *hostBook) diskNoted(hostID string, low bool) {
 func (b *hostBook) forget(hostID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.changes++
 	b.hosts[hostID] = hostEntry{version: math.MaxInt64}
 	delete(b.dirty, hostID)
+}
+
+// changeCount returns a number that differs after each change of a host's record.
+func (b *hostBook) changeCount() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changes
+}
+
+// refusals returns, by host, why hosts take no new runs.
+func (b *hostBook) refusals() map[string]*svc.HostRefusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found := map[string]*svc.HostRefusal{}
+	for id, e := range b.hosts {
+		if e.refusing != nil {
+			found[id] = e.refusing
+		}
+	}
+	return found
 }
 
 // overlay adds the state in memory to a host's record: last heartbeat, connection, refusal, clock. Where another

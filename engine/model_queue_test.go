@@ -119,7 +119,7 @@ func pausedSite(t *testing.T, dsn string) *site {
 		w.connect()
 		t.Cleanup(w.drop)
 		w.beat()
-		for !e.Hub.Uplinks.Ready()[w.host.ID] {
+		for e.Hub.Uplinks.Ready()[w.host.ID] == nil {
 			<-e.claims.c
 		}
 	}

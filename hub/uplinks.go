@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -33,6 +34,19 @@ func (u *Uplinks) host(id string) *hostLinks {
 		u.hosts[id] = h
 	}
 	return h
+}
+
+// own returns the host's own connection; nil: it has none.
+func (h *hostLinks) own() *Uplink {
+	if h == nil {
+		return nil
+	}
+	for i := len(h.links) - 1; i >= 0; i-- {
+		if l := h.links[i]; !l.foreign && (h.pinned == "" || l.InstanceID == h.pinned) {
+			return l
+		}
+	}
+	return nil
 }
 
 // Announce stores the capabilities that an instance announced when it registered.
@@ -130,16 +144,8 @@ func (u *Uplinks) Remove(l *Uplink) {
 func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	h := u.hosts[hostID]
-	if h == nil {
-		return nil, false
-	}
-	for i := len(h.links) - 1; i >= 0; i-- {
-		if l := h.links[i]; !l.foreign && (h.pinned == "" || l.InstanceID == h.pinned) {
-			return l, true
-		}
-	}
-	return nil, false
+	l := u.hosts[hostID].own()
+	return l, l != nil
 }
 
 // Connected reports whether the host's own connection is open.
@@ -148,21 +154,18 @@ func (u *Uplinks) Connected(hostID string) bool {
 	return connected
 }
 
-// Ready returns every host whose own connection has sent a heartbeat and whose last heartbeat does not refuse new
+// Ready returns, by host, the own connections that have sent a heartbeat and whose last heartbeat does not refuse new
 // runs.
-func (u *Uplinks) Ready() map[string]bool {
+func (u *Uplinks) Ready() map[string]*Uplink {
 	u.mu.Lock()
-	ids := make([]string, 0, len(u.hosts))
-	for id := range u.hosts {
-		ids = append(ids, id)
-	}
-	u.mu.Unlock()
-	ready := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		if l, ok := u.Of(id); ok && l.takesRuns() {
-			ready[id] = true
+	ready := make(map[string]*Uplink, len(u.hosts))
+	for id, h := range u.hosts {
+		if l := h.own(); l != nil {
+			ready[id] = l
 		}
 	}
+	u.mu.Unlock()
+	maps.DeleteFunc(ready, func(_ string, l *Uplink) bool { return !l.takesRuns() })
 	return ready
 }
 

@@ -105,15 +105,15 @@ func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], e
 }
 
 // Fleet returns every host that is not deleted, with the fields that placement
-// and liveness need. The other fields are left empty. Hosts with equal labels or
-// providers share a map, which the caller must not change: thousands of hosts
-// have few different ones.
+// needs. The other fields, such as the number of active runs (see HostLoads), are
+// left empty. Hosts with equal labels or providers share a map, which the caller
+// must not change: thousands of hosts have few different ones.
 func (r Reader) Fleet(ctx context.Context) ([]svc.Host, error) {
 	known := map[string]map[string]string{}
 	catalogs := map[string]map[string]svc.ProviderReport{}
 	return collect(ctx, r.q, func(row scanner) (h svc.Host, err error) {
 		var labels, providers string
-		if err := row.Scan(&h.ID, &h.Name, &h.Status, &h.LastSeenAt, &h.DisconnectedSince, &h.InstanceSuspect, &h.MaxRuns, &labels, &providers, &h.LastDispatchAt, &h.ActiveRuns); err != nil {
+		if err := row.Scan(&h.ID, &h.Name, &h.Status, &h.InstanceSuspect, &h.MaxRuns, &labels, &providers, &h.LastDispatchAt); err != nil {
 			return h, err
 		}
 		var hasLabels, hasCatalog bool
@@ -124,8 +124,32 @@ func (r Reader) Fleet(ctx context.Context) ([]svc.Host, error) {
 			known[labels], catalogs[providers] = h.Labels, h.Providers
 		}
 		return h, err
-	}, "SELECT id, name, status, last_seen_at, disconnected_since, instance_suspect, max_runs, labels, providers, last_dispatch_at, "+openRuns+
-		" FROM hosts WHERE deleted_at IS NULL ORDER BY name")
+	}, "SELECT id, name, status, instance_suspect, max_runs, labels, providers, last_dispatch_at FROM hosts WHERE deleted_at IS NULL ORDER BY name")
+}
+
+// HostLoad is how many runs a host has.
+type HostLoad struct {
+	Active      int // their sessions may be alive
+	Unconfirmed int // of these, the dispatches that the host has not confirmed
+}
+
+const hostLoads = "SELECT host_id || '', count(*), count(CASE WHEN " + isUnconfirmed + ` THEN 1 END)
+	FROM runs WHERE session_ended_at IS NULL AND host_id IS NOT NULL AND status <> 'pending' GROUP BY host_id || ''`
+
+// HostLoads returns the loads of all hosts with runs, by host. Its cost depends on
+// the number of open runs, not on the number of hosts.
+func (r Reader) HostLoads(ctx context.Context) (map[string]HostLoad, error) {
+	loads := map[string]HostLoad{}
+	_, err := collect(ctx, r.q, func(row scanner) (host string, err error) {
+		var l HostLoad
+		err = row.Scan(&host, &l.Active, &l.Unconfirmed)
+		loads[host] = l
+		return host, err
+	}, hostLoads)
+	if err != nil {
+		return nil, fmt.Errorf("count the runs of hosts: %w", err)
+	}
+	return loads, nil
 }
 
 // AllHosts returns every host that is not deleted, by name.

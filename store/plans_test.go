@@ -35,6 +35,9 @@ func TestPlacementReadsOpenRunsAlone(t *testing.T) {
 			t.Errorf("%s\nis planned as %q, want one search in %s", c.query, plan, c.index)
 		}
 	}
+	if plan := planOf(t, s, hostLoads); len(plan) != 1 || !strings.Contains(plan[0], "INDEX runs_open") {
+		t.Errorf("%s\nis planned as %q, want the open runs alone", hostLoads, plan)
+	}
 	unconfirmed := "SELECT host_id, count(*) FROM runs WHERE " + isUnconfirmed + " GROUP BY host_id"
 	if plan := planOf(t, s, unconfirmed); len(plan) != 1 || !strings.Contains(plan[0], "INDEX runs_unconfirmed") {
 		t.Errorf("%s\nis planned as %q", unconfirmed, plan)
