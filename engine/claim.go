@@ -174,7 +174,7 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *plac
 	}
 	var units []*claimUnitOfWork
 	for begin := 0; begin < len(claims); begin += claimUnit {
-		u := &claimUnitOfWork{e: e, fleet: fleet, claims: claims[begin:min(begin+claimUnit, len(claims))]}
+		u := &claimUnitOfWork{e: e, claims: claims[begin:min(begin+claimUnit, len(claims))]}
 		u.reserve()
 		u.wait = e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error { return u.run(ctx, tx) }, u.rows()...)
 		units = append(units, u)
@@ -196,7 +196,6 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *plac
 // claimUnitOfWork is a batch of claims that are committed together.
 type claimUnitOfWork struct {
 	e      *Engine
-	fleet  *place.Fleet // on which the claims were decided
 	claims []place.Claim
 	pushes map[string]*pushed // reservations, by run id
 	wait   func() error
@@ -329,7 +328,7 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 			return err
 		}
 	}
-	if !r.Resumes && u.mints(c.HostID, r.Provider) {
+	if !r.Resumes && u.e.mints(c.Host, r.Provider) {
 		r.Conversation = svc.MintConversation()
 	}
 	if err := tx.UpdateRun(ctx, &r); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"svc"
+	"svc/place"
 	"svc/store"
 	"svc/wire"
 )
@@ -104,16 +105,9 @@ func (u *claimUnitOfWork) moveFollowers(ctx context.Context, tx *store.Tx) error
 }
 
 // mints reports whether svc chooses the conversation id for a provider on a host, and the worker supports it.
-func (u *claimUnitOfWork) mints(hostID, provider string) bool {
-	if link, ok := u.e.Hub.Uplinks.Of(hostID); !ok || !link.Has(wire.CapConversation) {
-		return false
-	}
-	for i := range u.fleet.Hosts {
-		if h := &u.fleet.Hosts[i]; h.ID == hostID {
-			return h.Providers[provider].Conversation == svc.ConversationMinted
-		}
-	}
-	return false
+func (e *Engine) mints(h *place.Host, provider string) bool {
+	link, ok := e.Hub.Uplinks.Of(h.ID)
+	return ok && link.Has(wire.CapConversation) && h.Providers[provider].Conversation == svc.ConversationMinted
 }
 
 // dispatchedConversation returns the part of a dispatch about the tool's conversation.

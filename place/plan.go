@@ -45,7 +45,10 @@ type Project struct {
 func (p Project) Full() bool { return p.Limited && p.Free <= 0 }
 
 // Claim assigns a run to a host.
-type Claim struct{ RunID, HostID string }
+type Claim struct {
+	RunID, HostID string
+	Host          *Host // in the fleet on which the claim was decided
+}
 
 // Room returns how many runs of a demand can be placed now. The caller need not read more runs than that.
 func (f *Fleet) Room(d Demand, p Project) int {
@@ -100,7 +103,7 @@ func (f *Fleet) Place(queues []Queue, projects map[string]Project, most int, now
 			l.drop(next)
 			continue
 		}
-		claims = append(claims, Claim{RunID: l.take(next).ID, HostID: h.ID})
+		claims = append(claims, Claim{RunID: l.take(next).ID, HostID: h.ID, Host: h})
 		free[next.project] = room - 1
 		if !limited {
 			delete(free, next.project)

@@ -1,11 +1,11 @@
 package server
 
 import (
+	linked "container/list"
 	"context"
 	"net"
 	"net/http"
 	"sync"
-	"time"
 )
 
 // The limits of connections before a token was accepted on them. A process can open about a thousand files, and a
@@ -22,7 +22,7 @@ type connTracker struct {
 	mu        sync.Mutex // guards the fields below
 	conns     map[net.Conn]*clientConn
 	anonymous map[string]int // connections without an accepted token, by address
-	idle      int
+	idle      *linked.List   // of *clientConn, those that wait for a request; the one that has waited longest is first
 }
 
 // clientConn is one tracked connection; guarded by connTracker.mu.
@@ -30,14 +30,14 @@ type clientConn struct {
 	tracker *connTracker
 	conn    net.Conn
 	address string
-	known   bool      // a token was accepted on it
-	idle    time.Time // since when it waits for a request; zero: a request is under way
+	known   bool            // a token was accepted on it
+	idle    *linked.Element // its place in connTracker.idle; nil: a request is under way
 }
 
 type clientConnKey struct{}
 
 func newConnTracker(mostAnonymous int) *connTracker {
-	return &connTracker{mostAnonymous: mostAnonymous, conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
+	return &connTracker{mostAnonymous: mostAnonymous, conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}, idle: linked.New()}
 }
 
 // watch makes an http.Server report its connections to b.
@@ -56,7 +56,7 @@ func (b *connTracker) add(c net.Conn) *clientConn {
 	x := &clientConn{tracker: b, conn: c, address: address}
 	b.mu.Lock()
 	b.conns[c] = x
-	b.setIdle(x, time.Now()) // until its first request arrives
+	b.setIdle(x, true) // until its first request arrives
 	b.anonymous[address]++
 	var over *clientConn
 	if b.anonymous[address] > b.mostAnonymous {
@@ -76,10 +76,10 @@ func (b *connTracker) changed(c net.Conn, state http.ConnState) {
 	switch {
 	case x == nil: // it was already closed to make room
 	case state == http.StateActive:
-		b.setIdle(x, time.Time{})
+		b.setIdle(x, false)
 	case state == http.StateIdle:
-		b.setIdle(x, time.Now())
-		if b.idle > mostIdle {
+		b.setIdle(x, true)
+		if b.idle.Len() > mostIdle {
 			over = b.longestIdle(func(*clientConn) bool { return true })
 			b.forget(over)
 		}
@@ -107,20 +107,19 @@ func Accepted(ctx context.Context) {
 
 // The caller of the functions below holds b.mu.
 
-func (b *connTracker) setIdle(x *clientConn, since time.Time) {
-	if x.idle.IsZero() != since.IsZero() {
-		if since.IsZero() {
-			b.idle--
-		} else {
-			b.idle++
-		}
+func (b *connTracker) setIdle(x *clientConn, idle bool) {
+	switch {
+	case idle && x.idle == nil:
+		x.idle = b.idle.PushBack(x)
+	case !idle && x.idle != nil:
+		b.idle.Remove(x.idle)
+		x.idle = nil
 	}
-	x.idle = since
 }
 
 func (b *connTracker) forget(x *clientConn) {
 	delete(b.conns, x.conn)
-	b.setIdle(x, time.Time{})
+	b.setIdle(x, false)
 	if !x.known {
 		b.removeAnonymous(x)
 	}
@@ -133,13 +132,13 @@ func (b *connTracker) removeAnonymous(x *clientConn) {
 }
 
 // longestIdle returns the connection that has been idle longest among those that match fits; nil: none is idle.
-func (b *connTracker) longestIdle(fits func(*clientConn) bool) (found *clientConn) {
-	for _, x := range b.conns {
-		if !x.idle.IsZero() && fits(x) && (found == nil || x.idle.Before(found.idle)) {
-			found = x
+func (b *connTracker) longestIdle(fits func(*clientConn) bool) *clientConn {
+	for at := b.idle.Front(); at != nil; at = at.Next() {
+		if x := at.Value.(*clientConn); fits(x) { //nolint:forcetypeassert // nothing else is in the list
+			return x
 		}
 	}
-	return found
+	return nil
 }
 
 // close closes the connection; x may be nil.

@@ -96,13 +96,13 @@ func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
 	for _, c := range conns {
 		b.changed(c, http.StateIdle)
 	}
-	if b.idle > mostIdle || len(b.conns) != b.idle || len(b.anonymous) != 0 {
-		t.Errorf("%d of %d are idle, %d addresses have anonymous ones", b.idle, len(b.conns), len(b.anonymous))
+	if b.idle.Len() > mostIdle || len(b.conns) != b.idle.Len() || len(b.anonymous) != 0 {
+		t.Errorf("%d of %d are idle, %d addresses have anonymous ones", b.idle.Len(), len(b.conns), len(b.anonymous))
 	}
 	for _, c := range conns {
 		b.changed(c, http.StateClosed)
 	}
-	if b.idle != 0 || len(b.conns) != 0 {
-		t.Errorf("%d are left, %d idle", len(b.conns), b.idle)
+	if b.idle.Len() != 0 || len(b.conns) != 0 {
+		t.Errorf("%d are left, %d idle", len(b.conns), b.idle.Len())
 	}
 }
