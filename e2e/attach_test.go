@@ -51,7 +51,10 @@ func newFixture(t *testing.T) *fixture {
 	}
 	d.env = append(d.env, "SVC_API_URL="+d.up.url)
 	d.run = d.svc("task", "add", "Talk", "--run", "--provider", "echo", "-o", "name")
-	if err := await(func() (bool, error) { return strings.Contains(d.svc("run", "logs", d.run), "ready"), nil }); err != nil {
+	// The log may be relayed before the start is reported.
+	if err := await(func() (bool, error) {
+		return strings.Contains(d.svc("run", "logs", d.run), "ready") && strings.Contains(d.svc("run", "show", d.run), "running"), nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -15,5 +15,11 @@ export default defineConfig({
   worker: { format: 'es' },
   server: { proxy: { '/api': { target: orchestrator, ws: true } } },
   // Test files share their modules: loading them again for each file takes ten times as long as the tests.
-  test: { environment: 'happy-dom', include: ['src/**/*.test.{ts,tsx}'], restoreMocks: true, isolate: false },
+  test: {
+    environment: 'happy-dom',
+    include: ['src/**/*.test.{ts,tsx}'],
+    setupFiles: ['src/afterEachTest.ts'],
+    restoreMocks: true,
+    isolate: false,
+  },
 });

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from '@tanstack/react-router';
-import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import type { Workspace } from '@/api/schema.gen';
 import { keys } from '@/data/keys';
 import { run, workspace } from '@/live/fixtures';
@@ -11,8 +11,6 @@ import { othersOf } from './changes/DiscardOthers';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const copy = (id: string, fields: Partial<Workspace> = {}): Workspace =>
   workspace(id, { state: 'ready', files: 2, additions: 120, deletions: 14, ...fields });
 

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, configure, fireEvent, render, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { WorkItem } from '@/api/records';
 import { noteState } from '@/live/connection';
 import { item } from '@/live/fixtures';
@@ -9,8 +9,6 @@ import { ItemNeeds, offersOf } from './ItemNeeds';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const epic = item('epic', { kind: 'epic', title: 'Shop', number: 1 });
 const build = item('build', { title: 'Build', number: 2, parent_id: 'epic', path: 'epic/build' });
 const design = item('design', { title: 'Design', number: 3 });

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { WorkItem } from '@/api/records';
 import { item } from '@/live/fixtures';
 import { ItemDescription } from './ItemText';
@@ -37,8 +37,6 @@ beforeEach(() => {
   meanwhile = null;
   vi.stubGlobal('fetch', answer);
 });
-afterEach(cleanup);
-
 function show(): void {
   render(
     <QueryClientProvider client={new QueryClient()}>

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import { keys } from '@/data/keys';
 import { item } from '@/live/fixtures';
 import { NewItemDialog } from './NewItemDialog';
@@ -9,8 +9,6 @@ import { openNewItem } from './newItem';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 10_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 /** open renders the dialog with a title, and returns the bodies that it sends. */
 function open(title: string): unknown[] {
   const sent: unknown[] = [];

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, fireEvent, render, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, within } from '@testing-library/react';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { heldUntil, type Run } from '@/api/records';
 import { run } from '@/live/fixtures';
 import { BulkDialog } from './BulkDialog';
@@ -10,8 +10,6 @@ import { RunActions } from './RunActions';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const asked: { path: string; body: unknown }[] = [];
 let refuse: (path: string) => boolean = () => false;
 let role = 'operator';

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from '@tanstack/react-router';
-import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import { keys } from '@/data/keys';
 import { item, project, provider, run } from '@/live/fixtures';
 import { StartRunDialog } from './StartRunDialog';
@@ -10,8 +10,6 @@ import { openStartRun } from './startRun';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 /** open renders the dialog for a task of a project with this folder, and returns the bodies that it sends. */
 async function open(cwd: string): Promise<unknown[]> {
   const sent: unknown[] = [];

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { configure, render, screen } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { Workspace } from '@/api/schema.gen';
 import { CachePatcher } from '@/live/cache';
 import { run, workspace } from '@/live/fixtures';
@@ -10,8 +10,6 @@ import { workspaceWords } from './workspaceWords';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const started = '2026-01-02T03:04:10.000Z';
 const now = Date.parse('2026-01-02T03:10:00.000Z');
 const based: Partial<Workspace> = {

@@ -1,8 +1,6 @@
-import { act, cleanup, renderHook } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { act, renderHook } from '@testing-library/react';
+import { expect, it } from 'vitest';
 import { useSelection } from './selection';
-
-afterEach(cleanup);
 
 const open = (order: string[]) =>
   renderHook(({ order }: { order: string[] }) => useSelection(order), { initialProps: { order } });

@@ -1,8 +1,6 @@
-import { act, cleanup, renderHook } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { act, renderHook } from '@testing-library/react';
+import { expect, it } from 'vitest';
 import { useTyped } from './typed';
-
-afterEach(cleanup);
 
 it('keeps what is typed while the address is behind, and follows a link', () => {
   const sent: string[] = [];

@@ -1,14 +1,12 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, render, screen } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { configure, render, screen } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import type { Run } from '@/api/records';
 import { Changes } from './Changes';
 
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 it('looks again while a checkpoint is on its way, of whose arrival no event tells', async () => {
   let asked = 0;
   vi.stubGlobal('fetch', async () => {

@@ -1,13 +1,11 @@
-import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import { highlighter } from '@/lib/highlight/highlight';
 import { rowsOf } from '@/lib/patch';
 import { DiffTable } from './DiffTable';
 
 // The timeouts only end a test that hangs: a busy machine is slow.
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const rows = rowsOf('@@ -1,3 +1,4 @@ func main\n one\n-two\n+zwei\n+drei\n four\n');
 const show = (split: boolean, path = 'notes') =>
   render(

@@ -1,9 +1,7 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import type { ChangedFile } from '@/api/schema.gen';
 import { FileTree } from './FileTree';
-
-afterEach(cleanup);
 
 const files = Array.from(
   { length: 300 },

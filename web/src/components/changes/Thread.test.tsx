@@ -1,10 +1,8 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, render, screen } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Comment } from '@/api/schema.gen';
 import { Thread } from './Thread';
-
-afterEach(cleanup);
 
 const comment: Comment = {
   id: 'c',

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { cleanup, configure, fireEvent, render, screen } from '@testing-library/react';
 import type { ReactNode } from 'react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@/api/error';
 import type { Change, Landing } from '@/api/schema.gen';
 import { workspace } from '@/live/fixtures';
@@ -14,8 +14,6 @@ import { SendDialog } from './SendDialog';
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 beforeEach(() => localStorage.clear());
-afterEach(cleanup);
-
 function show(node: ReactNode): void {
   const router = createRouter({
     routeTree: createRootRoute({ component: () => node }),

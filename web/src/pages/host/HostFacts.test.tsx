@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, render, screen } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { configure, render, screen } from '@testing-library/react';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { Host } from '@/api/records';
 import { host } from '@/live/fixtures';
 import { HostFacts } from './HostFacts';
@@ -8,7 +8,6 @@ import { HostFacts } from './HostFacts';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
 beforeEach(() => {
   vi.stubGlobal('fetch', async () => Response.json({ info: { version: '2.0.0' } }));
 });

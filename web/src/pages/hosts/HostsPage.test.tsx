@@ -6,8 +6,8 @@ import {
   createRouter,
   RouterProvider,
 } from '@tanstack/react-router';
-import { cleanup, configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { Host } from '@/api/records';
 import { noteState } from '@/live/connection';
 import { host } from '@/live/fixtures';
@@ -18,8 +18,6 @@ vi.mock('@tanstack/react-virtual', () => import('@/lib/everyRow'));
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const refusing = { code: 'disk_low', message: '2 GB are free', until: '2026-01-02T03:05:00.000Z' };
 let fleet: Host[];
 

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { Project, Role } from '@/api/records';
 import { keys } from '@/data/keys';
 import { projectsQuery } from '@/data/queries';
@@ -11,8 +11,6 @@ import { SettingsForm } from './SettingsForm';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 let stored: Project;
 let version: number;
 let role: Role;

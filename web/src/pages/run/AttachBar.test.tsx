@@ -1,11 +1,9 @@
-import { cleanup, render, screen, within } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { render, screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import { begin, type Lease } from '@/terminal/lease';
 import type { Watcher } from '@/terminal/watchers';
 import { wordsOf } from './AttachBar';
 import { Watchers } from './Watchers';
-
-afterEach(cleanup);
 
 const watching: Lease = { ...begin, phase: 'watching' };
 

@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { Role } from '@/api/records';
 import type { AccessToken, Replica, SinkState } from '@/api/schema.gen';
 import { SettingsPage } from './SettingsPage';
@@ -8,8 +8,6 @@ import { SettingsPage } from './SettingsPage';
 // The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
-afterEach(cleanup);
-
 const at = '2026-01-02T03:04:05.000Z';
 const token = (name: string, fields: Partial<AccessToken> = {}): AccessToken => ({
   id: `id-${name}`,

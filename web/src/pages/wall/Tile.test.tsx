@@ -1,11 +1,9 @@
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { act, fireEvent, render, screen } from '@testing-library/react';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { run } from '@/live/fixtures';
 import { dark } from '@/terminal/palette';
 import { tilesOf } from './arrange';
 import { Tile } from './Tile';
-
-afterEach(cleanup);
 
 let scroll: (inSight: boolean) => void = () => {};
 const sockets: { url: string; closed: boolean }[] = [];
