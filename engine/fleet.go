@@ -14,10 +14,11 @@ const (
 	// hostsKeptFor is how long placement uses the hosts that it has read, unless one of them changes.
 	hostsKeptFor = time.Second
 	// A pass over a large fleet takes time, and with thousands of hosts there is always a reason for the next one. So if
-	// to gather the hosts took more than shortGather, the next pass begins after gatherRest times as long. The runs that
-	// are admitted meanwhile are placed together.
+	// to gather the hosts took more than shortGather, the next pass begins after gatherRest times as long, but at most
+	// mostRest: a slow database is no large fleet. The runs that are admitted meanwhile are placed together.
 	shortGather = 2 * time.Millisecond
 	gatherRest  = 3
+	mostRest    = 250 * time.Millisecond
 )
 
 // placedHosts are the hosts as placement passes use them. Only the claimer's goroutine uses it.
@@ -42,7 +43,7 @@ func (p *placedHosts) rest() time.Duration {
 	if p.took < shortGather {
 		return 0
 	}
-	return gatherRest*p.took - time.Since(p.at)
+	return min(gatherRest*p.took, mostRest) - time.Since(p.at)
 }
 
 // fleetOfPass returns every host as placement sees it now. Every change of a host's record passes through the hostBook,

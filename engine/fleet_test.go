@@ -70,8 +70,9 @@ func TestPlacementRestsAfterAPassOverALargeFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		small := placedHosts{took: shortGather - 1, at: time.Now()}
 		large := placedHosts{took: 20 * time.Millisecond, at: time.Now()}
-		if small.rest() != 0 || large.rest() != 60*time.Millisecond {
-			t.Errorf("it rests %v and %v, want 0 and 60ms", small.rest(), large.rest())
+		stuck := placedHosts{took: 5 * time.Second, at: time.Now()}
+		if small.rest() != 0 || large.rest() != 60*time.Millisecond || stuck.rest() != mostRest {
+			t.Errorf("it rests %v, %v and %v, want 0, 60ms and %v", small.rest(), large.rest(), stuck.rest(), mostRest)
 		}
 		clocktest.Pass(60 * time.Millisecond)
 		if large.rest() > 0 {
