@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// beats finds heartbeats in the bytes that a worker sends: the requests before its uplink, the upgrade, and then
-// masked WebSocket frames of JSON.
+// beats finds heartbeats in the bytes that a worker sends: the requests before its uplink, upgrades, of which only the
+// last is accepted, and then masked WebSocket frames of JSON.
 type beats struct {
 	uplink bool   // the upgrade was seen, and frames follow
 	rest   []byte // bytes that were not parsed yet
@@ -62,6 +62,10 @@ func (b *beats) upgrade() bool {
 func (b *beats) frame() bool {
 	if len(b.rest) < 2 {
 		return false
+	}
+	if b.rest[0] == 'G' || b.rest[0] == 'P' { // no frame begins so: the upgrade was refused, and the next request follows
+		b.uplink = false
+		return b.upgrade() && b.frame()
 	}
 	length, head := int(b.rest[1]&0x7f), 2
 	switch length {

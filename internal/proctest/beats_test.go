@@ -51,3 +51,22 @@ func TestHeartbeatsAreFoundHoweverTheBytesAreCut(t *testing.T) {
 		}
 	}
 }
+
+func TestHeartbeatsAreCountedAfterARefusedUpgrade(t *testing.T) {
+	t.Parallel()
+	const upgrade = "GET /api/internal/worker/uplink HTTP/1.1\r\nHost: h\r\n\r\n"
+	const register = "POST /api/internal/worker/register HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"
+	text := string(heartbeat) + "}"
+	frame := "\x81" + string([]byte{byte(0x80 | len(text)), 0, 0, 0, 0}) + text
+	sent := register + upgrade + register + upgrade + frame + frame
+	for size := 1; size <= len(sent); size++ {
+		var b beats
+		n := 0
+		for at := 0; at < len(sent); at += size {
+			n += b.count([]byte(sent[at:min(at+size, len(sent))]))
+		}
+		if n != 2 {
+			t.Fatalf("in pieces of %d bytes there are %d heartbeats, want 2", size, n)
+		}
+	}
+}
