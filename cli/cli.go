@@ -84,6 +84,9 @@ func Main(args []string) int {
 	if os.Getpid() == 1 {
 		return runAsInit(args)
 	}
+	if len(args) > 0 && args[0] == "exec" {
+		return newApp().run(context.Background(), args) // what runs inside a session handles signals itself
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return newApp().run(ctx, args)

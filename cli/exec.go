@@ -11,7 +11,8 @@ import (
 	"svc/wrapper"
 )
 
-// execCommand holds the commands that svc starts inside a session. Users do not call them.
+// execCommand holds the commands that svc starts inside a session. Users do not call them. Main handles no signal for
+// them: Ctrl-C ends an agent like any program, from its first moment on, and the wrapper passes signals on.
 func (a *app) execCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "exec", Short: "What runs inside a session", Hidden: true}
 	inside := func(name, short string, run func([]string, wrapper.IO) int) {
@@ -20,7 +21,6 @@ func (a *app) execCommand() *cobra.Command {
 			Short:              short,
 			DisableFlagParsing: true, // the wrapper parses its arguments
 			RunE: func(_ *cobra.Command, args []string) error {
-				signal.Reset(os.Interrupt, syscall.SIGTERM) // so that Ctrl-C ends it, like any program in a session
 				if code := run(args, wrapper.IO{Stdin: a.in, Stdout: a.out.raw(), Stderr: a.err.raw(), Env: a.env}); code != 0 {
 					return exitCode(code)
 				}
@@ -38,7 +38,7 @@ func (a *app) execCommand() *cobra.Command {
 }
 
 // sinkCommand writes the log of a session. It reads until the session ends, even when the worker ends before. So it
-// must not handle the signals that end other commands.
+// ignores the signals that end other commands.
 func (a *app) sinkCommand() *cobra.Command {
 	var limit int64
 	cmd := &cobra.Command{
@@ -46,6 +46,7 @@ func (a *app) sinkCommand() *cobra.Command {
 		Short: "Append standard input to a run's log",
 		Args:  takes("FILE", "[STATE]", "[TIMES]"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			signal.Ignore(os.Interrupt, syscall.SIGTERM)
 			args = append(args, "", "")
 			return wrapper.Sink(a.in, args[0], limit, args[1], args[2])
 		},

@@ -35,6 +35,8 @@ func Signal(args []string, std IO) (code int) {
 			code = exitHook
 		}
 	}()
+	// The report takes a few seconds at most; the end of its own session must not interrupt it.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM)
 	s, err := parseSignal(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(std.Stderr, signalUsage)
@@ -197,8 +199,6 @@ func Reporter(std IO) func(svc.Signal) {
 // still in the spool: a progress that arrives after a later one is stale and dropped. An error is one line on
 // stderr.
 func (s *session) report(sig svc.Signal, stderr io.Writer) {
-	// The report takes a few seconds at most; the end of its own session must not interrupt it.
-	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM)
 	sig = s.stamp(sig)
 	if sig.Conversation != "" && s.attempt.Recall(rundir.Reported) != sig.Conversation {
 		_ = s.attempt.Remember(rundir.Reported, sig.Conversation) // a hint for the wrapper

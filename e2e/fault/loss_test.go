@@ -57,13 +57,13 @@ type lossAgent struct {
 }
 
 // lossScript is the agent's loop. A new attempt continues with the interrupted round. It removes locks, because a
-// killed git leaves its lock behind.
+// killed git leaves its lock behind: those of the working copy and that of the index in the box.
 const lossScript = `
 box=%s
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost
 describe() {
 	git rev-parse HEAD; git symbolic-ref -q HEAD; git for-each-ref; git stash list; sha256sum .git/index .git/config
-	rm -f $box/index; cp -p .git/index $box/index # with its time, by which git knows what it must look at again
+	rm -f $box/index $box/index.lock; cp -p .git/index $box/index # with its time, by which git knows what it must look at again
 	GIT_INDEX_FILE=$box/index git add -A && GIT_INDEX_FILE=$box/index git write-tree
 }
 n=1
@@ -93,10 +93,22 @@ func newLossSite(t *testing.T, random *rand.Rand, agents int) *lossSite {
 		})
 		s.agents = append(s.agents, a)
 	}
+	t.Cleanup(s.tellAgents)
 	for _, a := range s.agents {
 		s.follower.AwaitRun(a.run.ID, svc.TopicRunStarted)
 	}
 	return s
+}
+
+// tellAgents logs what the agents last printed when the test has failed.
+func (s *lossSite) tellAgents() {
+	if !s.t.Failed() {
+		return
+	}
+	for _, a := range s.agents {
+		text, err := os.ReadFile(filepath.Join(s.host.Dir, "runs", a.run.ID+".log"))
+		s.t.Logf("run %s was killed %d times; the end of its log (%v):\n%s", a.run.ID, a.kills, err, text[max(0, len(text)-2000):])
+	}
 }
 
 // round lets all agents work while faults happen, and then checks that the tree of each was relayed. It returns the
