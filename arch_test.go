@@ -41,15 +41,16 @@ var architecture = arch.Rules{
 		"place":  {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
 		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
 		"engine": {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
+		"arrivals": {Imports: []string{"."}, Never: join(sql, http)},
 		"server": {
-			Imports:     []string{".", "api", "wire", "engine", "store", "provider", "web", "asciicast"},
+			Imports:     []string{".", "api", "arrivals", "wire", "engine", "store", "provider", "web", "asciicast"},
 			TestImports: []string{"hub", "store/storetest"},
 			// Server must get live state from the engine, not from the engine's hub.
 			NeverSelects: []string{"Hub"},
 		},
 		"notify":  {Imports: []string{".", "store"}, TestImports: []string{"store/storetest"}, Never: sql},
 		"mirror":  {Never: sql},
-		"cluster": {Imports: []string{".", "store"}, Never: sql},
+		"cluster": {Imports: []string{".", "arrivals", "store"}, Never: sql},
 		"backup":  {Imports: []string{"."}, Never: join(sql, http)},
 		"web":     {},
 		"docs":    {},
@@ -95,7 +96,7 @@ var architecture = arch.Rules{
 
 // product is every package that cli wires together.
 var product = []string{
-	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "mirror", "engine", "notify", "server", "cluster", "web", "docs",
+	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "mirror", "engine", "notify", "arrivals", "server", "cluster", "web", "docs",
 	"process", "tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "atomicfile", "worker", "wrapper", "demo",
 }
 

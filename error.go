@@ -3,6 +3,7 @@ package svc
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code identifies a kind of refusal. Codes are part of the contract: programs compare codes, and messages are for
@@ -100,6 +101,19 @@ func (e *Error) Because(err error) *Error {
 	c := *e
 	c.Err = err
 	return &c
+}
+
+// RetryIn returns a copy that tells the caller after which time it is its turn.
+func (e *Error) RetryIn(d time.Duration) *Error { return e.With("retry_in_ms", float64(d.Milliseconds())) }
+
+// RetryInOf returns after which time it is the turn of the caller that got an error; 0: the error does not say it.
+func RetryInOf(err error) time.Duration {
+	var e *Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	ms, _ := e.Details["retry_in_ms"].(float64) // also when it was parsed
+	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // NotFound returns the error for an id that no record of that noun has.

@@ -141,8 +141,8 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 	return a
 }
 
-// keepConnected connects again whenever a connection ends, with the same back-off as the product's worker: the limit
-// doubles from 0.5 s to 10 s with each failure, and the wait is random between zero and the limit.
+// keepConnected connects again whenever a connection ends, with the same waits as the product's worker: the time that a
+// crowded orchestrator tells; otherwise a random time below a limit that doubles from 0.5 s to 10 s with each failure.
 func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, urls []string) {
 	for failures, at := 0, i; ctx.Err() == nil; {
 		if w.serve(ctx, func() { s.set(i, time.Now()) }) {
@@ -155,8 +155,13 @@ func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, ur
 		if failures < 5 {
 			bound = min(500*time.Millisecond<<failures, bound)
 		}
-		failures++
-		if pause(ctx, time.Duration(rand.Float64()*float64(bound))) != nil { //nolint:gosec // jitter is no secret
+		wait := time.Duration(rand.Float64() * float64(bound)) //nolint:gosec // jitter is no secret
+		if w.turnIn > 0 {
+			wait, w.turnIn = w.turnIn+rand.N(500*time.Millisecond), 0 //nolint:gosec // the same
+		} else {
+			failures++
+		}
+		if pause(ctx, wait) != nil {
 			return
 		}
 	}

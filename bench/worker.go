@@ -35,6 +35,7 @@ type fakeWorker struct {
 
 	challenge   string // for the next connection
 	challengeAt time.Time
+	turnIn      time.Duration // when it is its turn, from the last refusal; 0: not told
 
 	given []givenRun // that it has ended lately
 	turn  sync.Mutex // a heartbeat, which lists no runs, waits until a run that was confirmed has ended
@@ -74,8 +75,11 @@ func (w *fakeWorker) connect(ctx context.Context) error {
 	c, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink", //nolint:bodyclose // Dial hands it over closed or in memory
 		&websocket.DialOptions{HTTPHeader: header, HTTPClient: w.http})
 	if err != nil {
-		if response != nil && response.StatusCode < 500 {
-			w.challenge = ""
+		if response != nil {
+			if response.StatusCode < 500 {
+				w.challenge = ""
+			}
+			w.noteTurn(response.Body)
 		}
 		return fmt.Errorf("open uplink: %w", err)
 	}
@@ -111,6 +115,7 @@ func (w *fakeWorker) register(ctx context.Context) error {
 		return err
 	}
 	if res.StatusCode != http.StatusOK {
+		w.noteTurn(bytes.NewReader(answer))
 		return fmt.Errorf("status %d: %.200s", res.StatusCode, answer)
 	}
 	var registered wire.Registered
@@ -119,6 +124,16 @@ func (w *fakeWorker) register(ctx context.Context) error {
 	}
 	w.hostID, w.challenge, w.challengeAt = registered.HostID, registered.Challenge, time.Now()
 	return nil
+}
+
+// noteTurn stores from a refusal when it is this worker's turn.
+func (w *fakeWorker) noteTurn(body io.Reader) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return
+	}
+	said, _ := wire.RefusalOf(text)
+	w.turnIn = said.RetryIn
 }
 
 func (w *fakeWorker) send(ctx context.Context, f wire.Frame) error {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"svc"
+	"svc/arrivals"
 )
 
 const (
@@ -120,13 +121,14 @@ type forwarder struct {
 	inner http.RoundTripper
 	links ownConns
 	kept  *semaphore.Weighted // bytes of buffered bodies
+	line  *arrivals.Line      // of workers that connect
 
 	requests, failed atomic.Int64
 }
 
 func newForwarder(m *Member) *forwarder {
 	dialer := &net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}
-	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), links: ownConns{dialer}, inner: &http.Transport{
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(), links: ownConns{dialer}, inner: &http.Transport{
 		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
@@ -156,6 +158,14 @@ func newForwarder(m *Member) *forwarder {
 
 func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests.Add(1)
+	if f.connects(r) {
+		leave, err := f.line.Enter(r.Context())
+		if err != nil {
+			f.m.refuse(w, r, err)
+			return
+		}
+		defer leave()
+	}
 	asked, once := r, &onceBody{Reader: r.Body}
 	ctx := context.WithValue(r.Context(), requestKey{}, asked)
 	ctx = context.WithValue(ctx, writerKey{}, w)
@@ -318,7 +328,7 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 	switch {
 	case f.opensUplink(out):
 		way = f.links
-	case out.URL.Path == f.m.RegisterPath:
+	case f.connects(out):
 		way, out.Close = f.links, true
 	}
 	resp, err := way.RoundTrip(out)

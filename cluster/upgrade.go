@@ -25,6 +25,12 @@ func (f *forwarder) opensUplink(r *http.Request) bool {
 	return r.URL.Path == f.m.UplinkPath && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
+// connects reports whether a worker that connects has sent a request: a registration, or one that opens an uplink. They
+// are lined up here, so that the leader is not sent thousands at a time, and those that wait for a new leader neither.
+func (f *forwarder) connects(r *http.Request) bool {
+	return r.URL.Path == f.m.RegisterPath || f.opensUplink(r)
+}
+
 // ownConns sends each request on a connection of its own, with which no other request is sent. It is for the requests of
 // workers that connect, of which thousands wait at the same time. Unlike http.Transport, it needs no goroutines, and
 // returns the connection itself with a response that opens an uplink.

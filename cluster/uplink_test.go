@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"svc/arrivals"
 )
 
 // uplinks returns a leader's handler that accepts the sockets of workers and sends them to accepted.
@@ -317,5 +319,45 @@ func TestARegistrationIsForwardedOnAConnectionOfItsOwn(t *testing.T) {
 	}))
 	if got := follower.askFor(t, http.MethodPost, "/register", "host"); got != "200 got host" {
 		t.Errorf("the worker got %q", got)
+	}
+}
+
+// Thousands of workers connect at the same moment. A follower sends the leader only a limited number of their requests at
+// a time, and no other request waits behind them.
+func TestWorkersThatConnectThroughAFollowerAreLinedUp(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader := newTestMember(t, b, "a")
+	follower := newTestMember(t, b, "b", func(c *Config) { c.RegisterPath = "/register" })
+	asked, free := make(chan struct{}, 200), make(chan struct{})
+	release := sync.OnceFunc(func() { close(free) })
+	t.Cleanup(release)
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/register" {
+			return
+		}
+		asked <- struct{}{}
+		<-free
+	}))
+	_ = follower.askFor(t, http.MethodGet, "/other", "") // the leader is known and answers
+	var all sync.WaitGroup
+	for range cap(asked) {
+		all.Go(func() {
+			if got := follower.askFor(t, http.MethodPost, "/register", "host"); got != "200 " {
+				t.Errorf("a worker got %q", got)
+			}
+		})
+	}
+	eventually(t, "the first ones are at the leader", func() bool { return len(asked) >= arrivals.AtOnce })
+	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
+		t.Errorf("another request got %q", got)
+	}
+	if n := len(asked); n != arrivals.AtOnce {
+		t.Errorf("%d are at the leader, want %d", n, arrivals.AtOnce)
+	}
+	release()
+	all.Wait()
+	if n := len(asked); n != cap(asked) {
+		t.Errorf("%d reached the leader in the end, want %d", n, cap(asked))
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -66,8 +68,10 @@ var statuses = map[svc.Code]int{
 	svc.CodeSinkFailed:         http.StatusServiceUnavailable,
 }
 
-// retryAfter is how many seconds a caller should wait after an unavailable.
-const retryAfter = "1"
+// retryAfter returns how many seconds a caller should wait after an unavailable.
+func retryAfter(err error) string {
+	return strconv.Itoa(int(max(1, math.Ceil(svc.RetryInOf(err).Seconds()))))
+}
 
 var shuttingDown = svc.Unavailable(svc.CauseShuttingDown)
 
@@ -102,7 +106,7 @@ func answerOf(ctx context.Context, err error) *errorAnswer {
 		noteError(ctx, err)
 	}
 	if x := exchangeOf(ctx); x != nil && known.Code == svc.CodeUnavailable {
-		x.Header().Set("Retry-After", retryAfter)
+		x.Header().Set("Retry-After", retryAfter(known))
 	}
 	return &errorAnswer{status: status, Problem: api.ErrorBody{Code: known.Code, Message: known.Message, Details: known.Details}}
 }

@@ -66,7 +66,7 @@ func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.
 	if err := s.Engine.PaceArrival(r.Context(), "register", cmp.Or(only, svc.Cut(reg.HostName, 300))); err != nil {
 		return wire.Registered{}, err
 	}
-	leave, err := s.arrivals.enter(r.Context())
+	leave, err := s.arrivals.Enter(r.Context())
 	if err != nil {
 		return wire.Registered{}, err
 	}
@@ -119,6 +119,10 @@ func relayedBefore(h http.Header, sig *svc.Signal) error {
 	return nil
 }
 
+// arrivalMost is how long an arrival can hold its place in the line after the upgrade. Then the next one is admitted,
+// although the worker has not sent its first heartbeat: it replays a long spool, or its network is slow.
+const arrivalMost = 250 * time.Millisecond
+
 // uplink upgrades a worker's connection and starts a goroutine that serves it. The handler then returns, so that the
 // request's stack and headers are freed: an orchestrator has thousands of uplinks.
 func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
@@ -143,19 +147,22 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	leave, err := s.arrivals.enter(r.Context())
+	leave, err := s.arrivals.Enter(r.Context())
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
-	if err := s.Engine.Admit(r.Context(), &hello); err != nil {
+	defer time.AfterFunc(arrivalMost, leave) // also after a panic
+	refuse := func(err error) {
 		leave()
 		writeError(w, r, err)
+	}
+	if err := s.Engine.Admit(r.Context(), &hello); err != nil {
+		refuse(err)
 		return
 	}
 	if !s.longLived.enter() {
-		leave()
-		writeError(w, r, shuttingDown)
+		refuse(shuttingDown)
 		return
 	}
 	exchangeOf(r.Context()).longLived = true
@@ -172,7 +179,6 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		return // Accept has sent the response
 	}
 	hello.Arrived = leave
-	time.AfterFunc(arrivalMost, leave)
 	go s.serveUplink(conn, hello)
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/arrivals"
 	"svc/engine"
 )
 
@@ -86,7 +87,7 @@ type Server struct {
 
 	workerCAs *x509.CertPool // nil: workers need no certificate
 
-	arrivals *arrivals
+	arrivals *arrivals.Line
 
 	stall     time.Duration // maximum duration of one write to a stream
 	bodyLimit time.Duration // maximum time for the arrival of a body
@@ -124,7 +125,7 @@ func New(o Options) (*Server, error) {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
-		arrivals: newArrivals()}
+		arrivals: arrivals.NewLine()}
 	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error

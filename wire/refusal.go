@@ -1,11 +1,16 @@
 package wire
 
-import "svc"
+import (
+	"time"
+
+	"svc"
+)
 
 // Refusal is the orchestrator's error response to a request.
 type Refusal struct {
 	Code    svc.Code
 	Message string
+	RetryIn time.Duration // after it, it is the caller's turn; 0: not told
 }
 
 // RefusalOf parses the body of a response that is not a success. It returns false when the body was not sent by the
@@ -15,7 +20,7 @@ func RefusalOf(body []byte) (Refusal, bool) {
 	if !ours {
 		return Refusal{}, false
 	}
-	return Refusal{Code: err.Code, Message: err.Message}, true
+	return Refusal{Code: err.Code, Message: err.Message, RetryIn: svc.RetryInOf(err)}, true
 }
 
 // ForGood reports whether the same signal would be refused again: it is malformed, its run is unknown, or its attempt

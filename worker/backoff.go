@@ -35,5 +35,10 @@ func (b *backoff) slow() time.Duration {
 	return refusedMost/2 + time.Duration(b.random()*float64(refusedMost/2))
 }
 
+// turn returns the wait after a refusal of a crowded orchestrator that tells when it is this worker's turn.
+func (b *backoff) turn(in time.Duration) time.Duration {
+	return min(in, refusedMost) + time.Duration(b.random()*float64(backoffFirst))
+}
+
 // reset starts from the first bound again, after a success.
 func (b *backoff) reset() { b.failures = 0 }

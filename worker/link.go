@@ -98,12 +98,19 @@ func (w *Worker) keepConnected(ctx context.Context) {
 
 // pause returns how long to wait after a connection ended, and logs why it ended. When the orchestrator ended
 // the connection with a goaway, its wait is used, and it is no failure; unless the connection had no
-// acknowledged heartbeat yet: then it is treated like one that could not be opened.
+// acknowledged heartbeat yet: then it is treated like one that could not be opened. It is no failure either when
+// the orchestrator is crowded and tells when it is this worker's turn.
 func (w *Worker) pause(wait *backoff, lived bool, err error) time.Duration {
 	var away *goawayError
 	if errors.As(err, &away) && lived {
 		w.log.Info("the orchestrator ended the uplink", "reason", away.reason, "retry_in", away.after)
 		return away.after
+	}
+	var r *refused
+	if errors.As(err, &r) && r.retryIn > 0 {
+		pause := wait.turn(r.retryIn)
+		w.log.Info("many workers connect, this one has its turn later", "retry_in", pause)
+		return pause
 	}
 	pause := wait.next()
 	if hint := whatToDo(err, w.opts.Config.Worker.HostName); hint != "" {

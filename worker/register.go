@@ -28,9 +28,10 @@ const httpTimeout = 15 * time.Second
 
 // refused is the error for an answer of the orchestrator that is not a success.
 type refused struct {
-	status int
-	code   svc.Code // empty when the body was no error envelope
-	text   string
+	status  int
+	code    svc.Code // empty when the body was no error envelope
+	text    string
+	retryIn time.Duration // after it, it is this worker's turn; 0: not told
 }
 
 func (r *refused) Error() string {
@@ -207,7 +208,7 @@ func refusal(response *http.Response) error {
 		return r
 	}
 	if said, ours := wire.RefusalOf(body); ours {
-		r.code, r.text = said.Code, said.Message
+		r.code, r.text, r.retryIn = said.Code, said.Message, said.RetryIn
 	}
 	return r
 }

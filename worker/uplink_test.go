@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -323,6 +325,36 @@ func TestAWorkerThatIsSentAwayComesBackWhenItWasTold(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 			t.Errorf("%d warnings, want one, of the last:\n%s", n, log)
+		}
+	})
+}
+
+// A crowded orchestrator tells when it is the worker's turn. That is no failure, and a bad answer is no reason to stay away.
+func TestAWorkerWaitsForItsTurnAtACrowdedOrchestrator(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := bareWorker(t, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		var tries []time.Time
+		turns := []time.Duration{3 * time.Second, 20 * time.Second, time.Hour, 0}
+		w.dial = func(context.Context) (wire.Conn, wire.Registered, error) {
+			tries = append(tries, time.Now())
+			if len(tries) > len(turns) {
+				cancel()
+				return nil, wire.Registered{}, errors.New("unreachable")
+			}
+			body := fmt.Sprintf(`{"error":{"code":"unavailable","message":"crowded","details":{"retry_in_ms":%d}}}`, turns[len(tries)-1].Milliseconds())
+			return nil, wire.Registered{}, fmt.Errorf("open uplink: %w", refusal(&http.Response{
+				StatusCode: http.StatusServiceUnavailable, Body: io.NopCloser(strings.NewReader(body)),
+			}))
+		}
+		w.keepConnected(ctx)
+		var waits []time.Duration
+		for i := 1; i < len(tries); i++ {
+			waits = append(waits, tries[i].Sub(tries[i-1]))
+		}
+		if want := []time.Duration{3 * time.Second, 20 * time.Second, refusedMost, 0}; !slices.Equal(waits, want) {
+			t.Errorf("waits %v, want %v", waits, want)
 		}
 	})
 }

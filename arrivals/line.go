@@ -1,0 +1,132 @@
+// Package arrivals lines up workers that connect at the same moment. After an outage all workers connect again within
+// seconds, and an orchestrator must do its other work meanwhile.
+package arrivals
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+const (
+	// AtOnce is how many workers connect at a time. The limit is a number and not a rate: so the pace is what the
+	// machine and its database can do.
+	AtOnce      = 64
+	mostWaiting = 2048            // more are refused at once: each that waits takes memory
+	longestWait = 8 * time.Second // after it a worker is refused too
+	lastTurn    = 30 * time.Second
+
+	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. The first is
+	// that of a fast machine: on a slow one, workers are refused once more, with a turn by the measured pace.
+	firstPace, leastPace, mostPace = 1000, 100, 5000
+)
+
+// Line limits how many workers connect at a time. The others wait in the order of their arrival. A worker that is
+// refused, because too many wait already, is told when it has its turn. Otherwise it could only guess, and thousands of
+// workers that try again too early cost more than those that connect.
+type Line struct {
+	places chan struct{}
+
+	mu       sync.Mutex // guards the rest
+	waiting  int
+	pace     float64   // workers per second, as last measured
+	since    time.Time // when the current measurement began; zero: nobody waited since
+	passed   int       // the workers that have left since then
+	promised time.Time // the last turn that was given to a refused worker
+}
+
+// NewLine returns an empty line.
+func NewLine() *Line { return &Line{places: make(chan struct{}, AtOnce), pace: firstPace} }
+
+// Enter waits for a place. The caller must call leave, and may call it repeatedly. The error for a refused worker
+// contains its turn, see svc.RetryInOf.
+func (l *Line) Enter(ctx context.Context) (leave func(), err error) {
+	leave = sync.OnceFunc(l.leave)
+	select {
+	case l.places <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	if err := l.queue(); err != nil {
+		return nil, err
+	}
+	limit := time.NewTimer(longestWait)
+	defer limit.Stop()
+	select {
+	case l.places <- struct{}{}:
+		l.unqueue()
+		return leave, nil
+	case <-limit.C:
+		l.unqueue()
+		return nil, l.refusal()
+	case <-ctx.Done():
+		l.unqueue()
+		return nil, ctx.Err()
+	}
+}
+
+// queue adds a worker to those that wait.
+func (l *Line) queue() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting >= mostWaiting {
+		return crowded(l.turn(time.Now()))
+	}
+	l.waiting++
+	return nil
+}
+
+func (l *Line) unqueue() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting--
+}
+
+func (l *Line) refusal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return crowded(l.turn(time.Now()))
+}
+
+// turn returns after which time a refused worker has its turn: when half of those that wait have passed, and those that
+// were refused before it. So the line is never full and never empty while there are refused workers.
+func (l *Line) turn(now time.Time) time.Duration {
+	each := time.Duration(float64(time.Second) / l.pace)
+	at := now.Add(time.Duration(l.waiting/2) * each)
+	if l.promised.After(at) {
+		at = l.promised
+	}
+	at = at.Add(each)
+	if last := now.Add(lastTurn); at.After(last) {
+		at = last
+	}
+	l.promised = at
+	return at.Sub(now)
+}
+
+// leave frees a place and measures the pace. Only the time in which workers wait counts.
+func (l *Line) leave() {
+	<-l.places
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.waiting == 0 || l.since.IsZero() {
+		l.since, l.passed = time.Time{}, 0
+		if l.waiting > 0 {
+			l.since = now
+		}
+		return
+	}
+	l.passed++
+	if took := now.Sub(l.since); took >= time.Second {
+		measured := float64(l.passed) / took.Seconds()
+		l.pace = min(max((l.pace+measured)/2, leastPace), mostPace)
+		l.since, l.passed = now, 0
+	}
+}
+
+func crowded(turn time.Duration) error {
+	return svc.Errorf(svc.CodeUnavailable, "too many workers are connecting at once; try again").RetryIn(turn)
+}
