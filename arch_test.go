@@ -36,11 +36,11 @@ var architecture = arch.Rules{
 		"asciicast": {Never: join(sql, http, "os", "net", "io/fs")},
 
 		// The orchestrator.
-		"store":  {Imports: []string{".", "atomicfile"}, TestImports: []string{"store/storetest"}, Never: http},
-		"hub":    {Imports: []string{".", "wire", "safetext", "atomicfile"}, Never: join(sql, http)},
-		"place":  {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
-		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
-		"engine": {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
+		"store":    {Imports: []string{".", "atomicfile"}, TestImports: []string{"store/storetest"}, Never: http},
+		"hub":      {Imports: []string{".", "wire", "safetext", "atomicfile"}, Never: join(sql, http)},
+		"place":    {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
+		"review":   {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
+		"engine":   {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
 		"arrivals": {Imports: []string{"."}, Never: join(sql, http)},
 		"server": {
 			Imports:     []string{".", "api", "arrivals", "wire", "engine", "store", "provider", "web", "asciicast"},

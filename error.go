@@ -104,7 +104,9 @@ func (e *Error) Because(err error) *Error {
 }
 
 // RetryIn returns a copy that tells the caller after which time it is its turn.
-func (e *Error) RetryIn(d time.Duration) *Error { return e.With("retry_in_ms", float64(d.Milliseconds())) }
+func (e *Error) RetryIn(d time.Duration) *Error {
+	return e.With("retry_in_ms", float64(d.Milliseconds()))
+}
 
 // RetryInOf returns after which time it is the turn of the caller that got an error; 0: the error does not say it.
 func RetryInOf(err error) time.Duration {

@@ -16,11 +16,13 @@ const (
 	AtOnce      = 64
 	mostWaiting = 2048            // more are refused at once: each that waits takes memory
 	longestWait = 8 * time.Second // after it a worker is refused too
-	lastTurn    = 30 * time.Second
+	lastTurn    = 15 * time.Second
 
-	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. The first is
-	// that of a fast machine: on a slow one, workers are refused once more, with a turn by the measured pace.
+	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. A pace that
+	// is too high has some workers refused once more. One that is too low lets the machine wait for workers. So the pace
+	// is high at first, rises at once, and falls slowly.
 	firstPace, leastPace, mostPace = 1000, 100, 5000
+	paceFalls                      = 0.8 // to this part of it per second
 )
 
 // Line limits how many workers connect at a time. The others wait in the order of their arrival. A worker that is
@@ -122,7 +124,7 @@ func (l *Line) leave() {
 	l.passed++
 	if took := now.Sub(l.since); took >= time.Second {
 		measured := float64(l.passed) / took.Seconds()
-		l.pace = min(max((l.pace+measured)/2, leastPace), mostPace)
+		l.pace = min(max(measured, l.pace*paceFalls, leastPace), mostPace)
 		l.since, l.passed = now, 0
 	}
 }

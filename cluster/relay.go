@@ -17,6 +17,14 @@ const (
 	copyBytes  = 4 << 10 // size of a buffer of an uplink that goroutines relay
 )
 
+// idleRule decides which connections of a relayLoop are idle, see idleEnds.
+type idleRule struct {
+	above   int           // as long as there are no more uplinks, no connection is idle
+	busyFor time.Duration // a connection is idle if nothing came from it for longer
+}
+
+var usualIdle = idleRule{above: 256, busyFor: 2 * time.Second}
+
 // uplink is a forwarded uplink: a worker's connection, and one to the leader.
 //
 // When one of the connections ends, the other peer gets everything that was sent to it before, and then the end of the
@@ -40,7 +48,8 @@ func (u *uplink) close() {
 // goroutine relays all of them (relayLoop). If an uplink uses TLS or the operating system has no relayLoop, two
 // goroutines relay it.
 type relay struct {
-	stuck time.Duration // 0: stuckLimit; set before the first uplink
+	stuck time.Duration // 0: stuckLimit; set before the first uplink, like the next
+	idle  idleRule      // zero: usualIdle
 
 	mu     sync.Mutex // guards the rest
 	ended  bool
@@ -84,7 +93,7 @@ func (r *relay) start(u *uplink) bool {
 		return false
 	}
 	if r.loop == nil {
-		if loop, err := newRelayLoop(); err == nil {
+		if loop, err := newRelayLoop(cmp.Or(r.idle, usualIdle)); err == nil {
 			r.loop = loop
 			r.tasks.Go(loop.run)
 		}

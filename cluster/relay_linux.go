@@ -27,6 +27,11 @@ type relayLoop struct {
 	set  *os.File
 	wait syscall.RawConn // set as a raw connection, which can wait until an event is ready
 	buf  []byte
+	idle *idleEnds
+	rule idleRule
+
+	now  time.Time // of the events that are handled
+	many bool      // there are so many uplinks that connections can be idle
 
 	mu   sync.Mutex          // guards the fields below; the ends themselves belong to the goroutine of run
 	ends map[int32]*relayEnd // by descriptor
@@ -37,10 +42,13 @@ type relayLoop struct {
 // reports the end of the connection.
 type relayEnd struct {
 	fd      int32
-	watched bool   // the socket is in the epoll set
-	broken  bool   // the set reports errors of the socket, which cannot be masked
-	done    bool   // no more data is forwarded from the socket: the connection or the term has ended
-	pending []byte // data to be written to the socket
+	watched bool      // the socket is in an epoll set
+	idle    bool      // that set is the one of idleEnds
+	events  uint32    // that the set reports
+	sent    time.Time // when the socket was last read
+	broken  bool      // the set reports errors of the socket, which cannot be masked
+	done    bool      // no more data is forwarded from the socket: the connection or the term has ended
+	pending []byte    // data to be written to the socket
 	other   *relayEnd
 	link    *relayedLink
 }
@@ -54,7 +62,7 @@ type relayedLink struct {
 	over           *time.Timer // limits how long the end of the link is awaited after all data was written; nil: it was not
 }
 
-func newRelayLoop() (*relayLoop, error) {
+func newRelayLoop(idle idleRule) (*relayLoop, error) {
 	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
@@ -63,10 +71,13 @@ func newRelayLoop() (*relayLoop, error) {
 		_ = unix.Close(set)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	l := &relayLoop{set: os.NewFile(uintptr(set), "epoll"), buf: make([]byte, loopBytes), ends: map[int32]*relayEnd{}}
+	l := &relayLoop{set: os.NewFile(uintptr(set), "epoll"), buf: make([]byte, loopBytes), rule: idle, ends: map[int32]*relayEnd{}}
 	l.wait, err = l.set.SyscallConn()
 	if err == nil {
 		err = l.set.SetDeadline(time.Time{}) // fails if Go's poller does not watch the set
+	}
+	if err == nil {
+		l.idle, err = newIdleEnds(set)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.set.Close())
@@ -86,20 +97,21 @@ func (l *relayLoop) add(u *uplink) bool {
 	if !ok {
 		return false
 	}
-	link.worker = relayEnd{fd: fds[0], watched: true, other: &link.leader, link: link}
-	link.leader = relayEnd{fd: fds[1], watched: true, other: &link.worker, link: link}
+	now := time.Now()
+	link.worker = relayEnd{fd: fds[0], watched: true, events: unix.EPOLLIN, sent: now, other: &link.leader, link: link}
+	link.leader = relayEnd{fd: fds[1], watched: true, events: unix.EPOLLIN, sent: now, other: &link.worker, link: link}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := os.ErrClosed
 	if !l.over {
 		l.ends[fds[0]], l.ends[fds[1]] = &link.worker, &link.leader
-		err = errors.Join(l.control(unix.EPOLL_CTL_ADD, fds[0], unix.EPOLLIN), l.control(unix.EPOLL_CTL_ADD, fds[1], unix.EPOLLIN))
+		err = errors.Join(l.control(unix.EPOLL_CTL_ADD, &link.worker), l.control(unix.EPOLL_CTL_ADD, &link.leader))
 	}
 	if err != nil {
-		for _, fd := range fds {
-			delete(l.ends, fd)
-			_ = l.control(unix.EPOLL_CTL_DEL, fd, 0) // needed because the connection has another descriptor: Close alone does not remove it
-			_ = unix.Close(int(fd))
+		for _, e := range []*relayEnd{&link.worker, &link.leader} {
+			delete(l.ends, e.fd)
+			_ = l.control(unix.EPOLL_CTL_DEL, e) // needed because the connection has another descriptor: Close alone does not remove it
+			_ = unix.Close(int(e.fd))
 		}
 		return false
 	}
@@ -150,21 +162,31 @@ func (l *relayLoop) run() {
 		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 	}
 	for l.wait.Read(ready) == nil {
-		l.handle(events[:max(n, 0)], found)
+		l.handleAll(events, n, found)
 	}
 	l.finishAll()
 	_ = l.set.SetReadDeadline(time.Now().Add(lastWordLimit))
 	for l.left() > 0 && l.wait.Read(ready) == nil {
-		l.handle(events[:max(n, 0)], found)
+		l.handleAll(events, n, found)
 	}
 	l.closeAll()
+}
+
+// handleAll handles the first n events and, when it is time, those of idle connections, which it stores in events too.
+func (l *relayLoop) handleAll(events []unix.EpollEvent, n int, found []*relayEnd) {
+	l.handle(events[:max(n, 0)], found)
+	if l.idle.due(events[:max(n, 0)]) {
+		l.handle(events[:l.idle.poll(events)], found)
+	}
 }
 
 // handle reads and writes the sockets of the events. Only this goroutine closes the descriptors of uplinks in the loop,
 // and handle looks up the ends of all events before it closes any. Therefore an event of a closed uplink is never
 // applied to a new one whose descriptor has the same number.
 func (l *relayLoop) handle(events []unix.EpollEvent, found []*relayEnd) {
+	l.now = time.Now()
 	l.mu.Lock()
+	l.many = len(l.ends) > 2*l.rule.above
 	for i, event := range events {
 		found[i] = l.ends[event.Fd]
 	}
@@ -203,6 +225,7 @@ func (l *relayLoop) receive(e *relayEnd) {
 		l.finish(e)
 		return
 	}
+	l.noteBusy(e)
 	if e == &e.link.leader {
 		e.link.frames.pass(l.buf[:n])
 	}
@@ -290,31 +313,39 @@ func (l *relayLoop) watch(e *relayEnd) {
 	if len(e.pending) > 0 {
 		wanted |= unix.EPOLLOUT
 	}
+	if wanted&unix.EPOLLOUT != 0 {
+		l.setIdle(e, false) // more is written as soon as the socket accepts it
+	}
 	switch {
 	case wanted != 0 || !e.broken && !e.done && !e.other.done:
 		op := unix.EPOLL_CTL_MOD
 		if !e.watched {
 			op = unix.EPOLL_CTL_ADD
 		}
-		_ = l.control(op, e.fd, wanted) // no error is expected: the socket is in the set, or was
-		e.watched = true
+		e.watched, e.events = true, wanted
+		_ = l.control(op, e) // no error is expected: the socket is in the set, or was
 	case e.watched:
-		_ = l.control(unix.EPOLL_CTL_DEL, e.fd, 0)
+		_ = l.control(unix.EPOLL_CTL_DEL, e)
 		e.watched = false
 	}
 }
 
-func (l *relayLoop) control(op int, fd int32, events uint32) error {
+// control changes the set that an end is in.
+func (l *relayLoop) control(op int, e *relayEnd) error {
+	event := unix.EpollEvent{Events: e.events, Fd: e.fd}
+	if e.idle {
+		return unix.EpollCtl(l.idle.set, op, int(e.fd), &event)
+	}
 	var err error
-	controlErr := l.wait.Control(func(set uintptr) {
-		err = unix.EpollCtl(int(set), op, int(fd), &unix.EpollEvent{Events: events, Fd: fd})
-	})
+	controlErr := l.wait.Control(func(set uintptr) { err = unix.EpollCtl(int(set), op, int(e.fd), &event) })
 	return errors.Join(controlErr, err)
 }
 
 // close closes both connections of an uplink.
 func (l *relayLoop) close(link *relayedLink) {
 	link.closed = true
+	l.idle.count(&link.worker, -1)
+	l.idle.count(&link.leader, -1)
 	if link.over != nil {
 		link.over.Stop()
 	}
@@ -362,4 +393,5 @@ func (l *relayLoop) closeAll() {
 		l.close(link)
 	}
 	_ = l.set.Close()
+	l.idle.close()
 }

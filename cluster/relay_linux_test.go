@@ -13,7 +13,7 @@ import (
 // When the leader's connection breaks while the worker reads slowly, the bytes that have already arrived must still be
 // sent to the worker.
 func TestWhatArrivedBeforeTheLeaderBrokeOffReachesASlowWorker(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		worker, leader := b.uplink(t)
 		taken := fill(t, leader)
 		arrived := taken[:len(taken)-unacknowledged(t, leader)]

@@ -7,7 +7,7 @@ import "errors"
 // relayLoop is only implemented on Linux.
 type relayLoop struct{}
 
-func newRelayLoop() (*relayLoop, error) { return nil, errors.ErrUnsupported }
+func newRelayLoop(idleRule) (*relayLoop, error) { return nil, errors.ErrUnsupported }
 
 func (*relayLoop) run() {}
 

@@ -17,18 +17,24 @@ import (
 
 // ways are the ways in which uplinks are relayed: by relayLoop, if the system has one, and by goroutines, which relay the
 // uplinks of workers with TLS.
-var ways = map[string]func(net.Conn) net.Conn{
-	"sockets": func(c net.Conn) net.Conn { return c },
-	"others":  func(c net.Conn) net.Conn { return struct{ *net.TCPConn }{c.(*net.TCPConn)} },
+var ways = map[string]struct {
+	wrap func(net.Conn) net.Conn
+	idle idleRule
+}{
+	"sockets":      {asItIs, usualIdle},
+	"idle sockets": {asItIs, idleRule{above: -1}}, // each is idle until data for it is pending
+	"others":       {func(c net.Conn) net.Conn { return struct{ *net.TCPConn }{c.(*net.TCPConn)} }, usualIdle},
 }
 
-// onBothWays runs a test with both ways of relaying. The relay ends with the test.
-func onBothWays(t *testing.T, test func(t *testing.T, b *bridge)) {
+func asItIs(c net.Conn) net.Conn { return c }
+
+// onAllWays runs a test with all ways of relaying. The relay ends with the test.
+func onAllWays(t *testing.T, test func(t *testing.T, b *bridge)) {
 	t.Parallel()
-	for name, wrap := range ways {
+	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &bridge{relay: &relay{}, wrap: wrap}
+			b := &bridge{relay: &relay{idle: way.idle}, wrap: way.wrap}
 			t.Cleanup(func() {
 				b.end()
 				b.wait()
@@ -103,7 +109,7 @@ func tail(b []byte) []byte { return b[max(0, len(b)-20):] }
 var restartFrame = closeFrame(websocket.StatusServiceRestart, lastWord)
 
 func TestWhatIsRelayedArrivesByteForByte(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		var all sync.WaitGroup
 		for n := range uint64(12) {
 			random := rand.New(rand.NewPCG(7, n))
@@ -169,7 +175,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 		}},
 	} {
 		t.Run("the leader's, "+name, func(t *testing.T) {
-			onBothWays(t, func(t *testing.T, b *bridge) {
+			onAllWays(t, func(t *testing.T, b *bridge) {
 				worker, leader := b.uplink(t)
 				write(t, leader, c.sent)
 				if err := c.end(leader); err != nil {
@@ -183,7 +189,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 	}
 	for name, end := range map[string]func(worker *net.TCPConn) error{"closed": (*net.TCPConn).Close, "half-closed": (*net.TCPConn).CloseWrite} {
 		t.Run("the worker's, "+name, func(t *testing.T) {
-			onBothWays(t, func(t *testing.T, b *bridge) {
+			onAllWays(t, func(t *testing.T, b *bridge) {
 				worker, leader := b.uplink(t)
 				write(t, worker, message(300))
 				if err := end(worker); err != nil {
@@ -202,7 +208,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 func TestTheEndOfAnUplinkReachesAPeerThatIsSending(t *testing.T) {
 	for name, workerEnds := range map[string]bool{"the leader ends it": false, "the worker ends it": true} {
 		t.Run(name, func(t *testing.T) {
-			onBothWays(t, func(t *testing.T, b *bridge) {
+			onAllWays(t, func(t *testing.T, b *bridge) {
 				sender, ending := b.uplink(t)
 				want := append(message(300), restartFrame...)
 				if workerEnds {
@@ -228,7 +234,7 @@ func TestTheEndOfAnUplinkReachesAPeerThatIsSending(t *testing.T) {
 
 // A peer that does not close its side of an ended uplink must not hold the connection for ever.
 func TestAnEndedUplinkIsClosedAlsoIfThePeerDoesNotCloseIt(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		worker, leader := b.uplink(t)
 		_ = leader.Close()
 		wantAll(t, "the worker", worker, restartFrame)
@@ -240,7 +246,7 @@ func TestAnEndedUplinkIsClosedAlsoIfThePeerDoesNotCloseIt(t *testing.T) {
 func TestAPeerThatNeverReadsIsDisconnected(t *testing.T) {
 	for name, leaderReads := range map[string]bool{"the worker": true, "the leader": false} {
 		t.Run(name, func(t *testing.T) {
-			onBothWays(t, func(t *testing.T, b *bridge) {
+			onAllWays(t, func(t *testing.T, b *bridge) {
 				b.stuck = time.Second
 				worker, leader := b.uplink(t)
 				if leaderReads {
@@ -277,7 +283,7 @@ func fill(t *testing.T, leader *net.TCPConn) (taken []byte) {
 }
 
 func TestAWorkerThatDoesNotReadHoldsUpNobody(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		slow, toSlow := b.uplink(t)
 		quick, toQuick := b.uplink(t)
 		taken := fill(t, toSlow)
@@ -299,7 +305,7 @@ func TestAWorkerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 }
 
 func TestTheEndOfARelayEndsAllWithAWord(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		var workers []*net.TCPConn
 		for range 10 {
 			worker, leader := b.uplink(t)
@@ -321,7 +327,7 @@ func TestTheEndOfARelayEndsAllWithAWord(t *testing.T) {
 }
 
 func TestAWorkerThatDoesNotReadDoesNotKeepARelayFromItsEnd(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		_, leader := b.uplink(t)
 		fill(t, leader)
 		began := time.Now()
@@ -336,7 +342,7 @@ func TestAWorkerThatDoesNotReadDoesNotKeepARelayFromItsEnd(t *testing.T) {
 // Uplinks are opened while others are closed. An event of a closed uplink must not be applied to a new one with the same
 // descriptor.
 func TestUplinksComeAndGo(t *testing.T) {
-	onBothWays(t, func(t *testing.T, b *bridge) {
+	onAllWays(t, func(t *testing.T, b *bridge) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
