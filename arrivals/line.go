@@ -4,6 +4,7 @@ package arrivals
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -14,14 +15,14 @@ const (
 	// AtOnce is how many workers connect at a time. The limit is a number and not a rate: so the pace is what the
 	// machine and its database can do.
 	AtOnce      = 64
-	mostWaiting = 2048            // more are refused at once: each that waits takes memory
+	mostWaiting = 512             // more are refused at once: each that waits takes memory
 	longestWait = 8 * time.Second // after it a worker is refused too
-	lastTurn    = 15 * time.Second
+	lastTurn    = 20 * time.Second
 
 	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. A pace that
 	// is too high has some workers refused once more. One that is too low lets the machine wait for workers. So the pace
 	// is high at first, rises at once, and falls slowly.
-	firstPace, leastPace, mostPace = 1000, 100, 5000
+	firstPace, leastPace, mostPace = 500, 100, 5000
 	paceFalls                      = 0.8 // to this part of it per second
 )
 
@@ -93,19 +94,20 @@ func (l *Line) refusal() error {
 }
 
 // turn returns after which time a refused worker has its turn: when half of those that wait have passed, and those that
-// were refused before it. So the line is never full and never empty while there are refused workers.
+// were refused before it. So the line is never full and never empty while there are refused workers. Those whose turn
+// would be later than lastTurn are spread, since the pace is not known so far ahead.
 func (l *Line) turn(now time.Time) time.Duration {
 	each := time.Duration(float64(time.Second) / l.pace)
 	at := now.Add(time.Duration(l.waiting/2) * each)
 	if l.promised.After(at) {
 		at = l.promised
 	}
-	at = at.Add(each)
-	if last := now.Add(lastTurn); at.After(last) {
-		at = last
+	l.promised = at.Add(each)
+	if last := now.Add(lastTurn); l.promised.After(last) {
+		l.promised = last
+		return lastTurn - rand.N(lastTurn/2) //nolint:gosec // spreads load, guards nothing
 	}
-	l.promised = at
-	return at.Sub(now)
+	return l.promised.Sub(now)
 }
 
 // leave frees a place and measures the pace. Only the time in which workers wait counts.

@@ -16,7 +16,7 @@ import (
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const workers, each = 5000, 400 * time.Millisecond
+		const workers, each = 5000, 1200 * time.Millisecond
 		line := NewLine()
 		entered, refused := make(chan struct{}, workers), make(chan error, workers)
 		for range workers {
@@ -128,7 +128,7 @@ func TestARefusedWorkerHasItsTurn(t *testing.T) {
 				if took := time.Since(began); took > best*5/4+time.Second {
 					t.Errorf("all have entered after %v, want at most little more than %v", took, best)
 				}
-				if n := tries.Load(); n > 4*workers {
+				if n := tries.Load(); n > 5*workers {
 					t.Errorf("%d workers tried %d times", workers, n)
 				}
 			})

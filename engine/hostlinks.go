@@ -15,6 +15,7 @@ type linkState struct {
 	since         *svc.Time // not connected since then; nil: connected, or never was
 	changed       time.Time // when it last changed, by the monotonic clock
 	endReason     string    // the reason that the worker sent before it disconnected; empty: none
+	awaited       bool      // it was connected to the orchestrator before this one, and has not been connected to this one
 	journaledGone bool      // the last event in the journal says "not connected"
 	journaledAt   time.Time
 }
@@ -22,6 +23,10 @@ type linkState struct {
 // linkSettle is how long a connection must be gone before that is journaled, unless the worker announced its end. It
 // is also the minimum time between two events of one host, so a flapping connection does not fill the journal.
 const linkSettle = 5 * time.Second
+
+// returnSettle is the same for a host whose connection ended with the orchestrator before this one. All such workers
+// connect again within this time, and to journal thousands as gone and back would take the time in which they connect.
+const returnSettle = 30 * time.Second
 
 // linksUnit limits the size of a unit of work, for which other writers wait.
 const linksUnit = 500
@@ -31,7 +36,7 @@ const linksUnit = 500
 func storedLink(h svc.Host, now time.Time, wall svc.Time) linkState {
 	l := linkState{since: h.DisconnectedSince, journaledGone: h.DisconnectedSince != nil, changed: now}
 	if l.since == nil && h.LastSeenAt != nil {
-		l.since = &wall
+		l.since, l.awaited = &wall, true
 	}
 	return l
 }
@@ -50,7 +55,7 @@ func (b *hostBook) linkChanged(hostID string, now time.Time, wall svc.Time, reas
 	if !known || linked == (e.link.since == nil) && !e.link.changed.IsZero() {
 		return
 	}
-	e.link.changed, e.link.since, e.link.endReason = now, nil, ""
+	e.link.changed, e.link.since, e.link.endReason, e.link.awaited = now, nil, "", false
 	if !linked {
 		e.link.since, e.link.endReason = &wall, reason
 	}
@@ -63,8 +68,11 @@ func (b *hostBook) unjournaledLinks(now time.Time) []string {
 	defer b.mu.Unlock()
 	var ids []string
 	for id, e := range b.hosts {
-		gone := e.link.since != nil
-		settled := !gone || e.link.endReason != "" || now.Sub(e.link.changed) >= linkSettle
+		gone, settle := e.link.since != nil, linkSettle
+		if e.link.awaited {
+			settle = returnSettle
+		}
+		settled := !gone || e.link.endReason != "" || now.Sub(e.link.changed) >= settle
 		if gone != e.link.journaledGone && settled && now.Sub(e.link.journaledAt) >= linkSettle {
 			ids = append(ids, id)
 		}

@@ -99,3 +99,31 @@ func TestAConnectionIsRememberedOverARestart(t *testing.T) {
 		s.wantTopics()
 	})
 }
+
+// The workers of an orchestrator that ended connect to the next one within half a minute. Only those that do not are
+// journaled as gone.
+func TestWorkersThatComeBackToTheNextOrchestratorAreNotJournaled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		s := start(t, dir)
+		soon, never := s.online("soon"), s.online("never")
+		s.stop()
+		s = start(t, dir)
+		soon.s, never.s = s, s
+		s.pass(25 * time.Second)
+		soon.wantLink(false, 25*time.Second)
+		soon.connect()
+		soon.beat()
+		s.pass(4 * time.Second)
+		s.wantTopics()
+		s.pass(2 * time.Second)
+		events := s.wantTopics(svc.TopicWorkerGone)
+		if len(events) == 1 && field(events[0], "host_id") != never.host.ID {
+			t.Errorf("journaled as %s", events[0].Payload)
+		}
+		soon.drop()
+		s.pass(6 * time.Second)
+		s.wantTopics(svc.TopicWorkerGone)
+	})
+}
