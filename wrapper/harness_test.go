@@ -171,13 +171,20 @@ func wrapperCommand(t *testing.T, l rundir.Launch) *exec.Cmd {
 
 func start(t *testing.T, l rundir.Launch) *console {
 	t.Helper()
+	c := startUnread(t, l)
+	go c.read()
+	return c
+}
+
+// startUnread starts a wrapper whose terminal nobody reads. The caller must call read.
+func startUnread(t *testing.T, l rundir.Launch) *console {
+	t.Helper()
 	c := &console{t: t, cmd: wrapperCommand(t, l), done: make(chan struct{})}
 	tty, err := pty.StartWithSize(c.cmd, &pty.Winsize{Rows: 50, Cols: 220})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.tty = pollable(t, tty)
-	go c.read()
 	t.Cleanup(func() {
 		if w, err := l.AttemptFolder().ReadWrapper(); err == nil && w.Child != nil && t.Failed() {
 			_ = syscall.Kill(-w.Child.PID, syscall.SIGKILL)

@@ -35,7 +35,7 @@ type agent interface {
 // start starts the provider, contained or not.
 func (r *runner) start() (agent, *failure) {
 	if term.IsTerminal(0) {
-		_ = noSuspendKey() // not essential: a suspended process can be continued by hand
+		_ = prepareTerminal() // not essential
 	}
 	if r.launch.Contain != nil {
 		return r.startContained()

@@ -81,6 +81,28 @@ func TestANewSizeReachesTheProviderOnce(t *testing.T) {
 	})
 }
 
+// A terminal discards by default what nobody has read yet when Ctrl-C is typed. tmux may be slow or frozen, and what the
+// provider printed belongs to its log.
+func TestCtrlCLosesNothingThatWasPrinted(t *testing.T) {
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		l := launchOf(t, t.TempDir(), "", `trap 'exit 7' INT; i=1; while [ $i -le 1000 ]; do echo "line $i"; i=$((i+1)); done; echo > "$SVC_RUN_DIR/printed"`+strings.Replace(forever, "echo ready; ", "", 1))
+		c := startUnread(t, l)
+		eventually(t, func() bool {
+			_, err := os.Stat(l.AttemptFolder().SessionFile("printed"))
+			return err == nil
+		}, func() string { return "the provider has not printed all" })
+		c.typed("\x03")
+		go c.read()
+		if got := c.exit(); got != 7 {
+			t.Errorf("exit code %d", got)
+		}
+		c.expect("line 1000\r\n")
+		if n := strings.Count(c.screen(), "line "); n != 1000 {
+			t.Errorf("%d of 1000 lines were read", n)
+		}
+	})
+}
+
 func TestTheSuspendKeySuspendsNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, launchOf launcher) {
 		l := launchOf(t, t.TempDir(), "", `echo ready; until test -e "$SVC_RUN_DIR/go"; do sleep 0.02; done; exit 5`)
