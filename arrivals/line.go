@@ -21,7 +21,7 @@ const (
 
 	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. A pace that
 	// is too high has some workers refused once more. One that is too low lets the machine wait for workers. So the pace
-	// is high at first, rises at once, and falls slowly.
+	// is high when a crowd begins, rises at once, and falls slowly.
 	firstPace, leastPace, mostPace = 500, 100, 5000
 	paceFalls                      = 0.8 // to this part of it per second
 )
@@ -76,6 +76,9 @@ func (l *Line) queue() error {
 	defer l.mu.Unlock()
 	if l.waiting >= mostWaiting {
 		return crowded(l.turn(time.Now()))
+	}
+	if l.waiting == 0 { // nobody waited: a crowd begins, or the pace was too low
+		l.pace = max(l.pace, firstPace)
 	}
 	l.waiting++
 	return nil

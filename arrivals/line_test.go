@@ -135,3 +135,36 @@ func TestARefusedWorkerHasItsTurn(t *testing.T) {
 		})
 	}
 }
+
+// A pace that was measured while the machine was slow must not hold up the next crowd.
+func TestTheNextCrowdIsNotHeldUpByThePaceOfTheLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		line := NewLine()
+		come := func(workers int, each time.Duration) time.Duration {
+			began := time.Now()
+			var all sync.WaitGroup
+			for range workers {
+				all.Go(func() {
+					for {
+						leave, err := line.Enter(t.Context())
+						if err == nil {
+							clocktest.Pass(each)
+							leave()
+							return
+						}
+						clocktest.Pass(svc.RetryInOf(err))
+					}
+				})
+			}
+			all.Wait()
+			return time.Since(began)
+		}
+		if took := come(3000, time.Second); took < 40*time.Second { // 64 workers per second
+			t.Errorf("the first crowd took %v", took)
+		}
+		if took := come(3000, 100*time.Millisecond); took > 3000*time.Second/firstPace+time.Second {
+			t.Errorf("the next crowd took %v", took)
+		}
+	})
+}
