@@ -23,7 +23,8 @@ const (
 	// is too high has some workers refused once more. One that is too low lets the machine wait for workers. So the pace
 	// is high when a crowd begins, rises at once, and falls slowly.
 	firstPace, leastPace, mostPace = 500, 100, 5000
-	paceFalls                      = 0.8 // to this part of it per second
+	paceFalls                      = 0.8              // to this part of it per second
+	calmFor                        = 10 * time.Second // time in which nobody has to wait, between two crowds
 )
 
 // Line limits how many workers connect at a time. The others wait in the order of their arrival. A worker that is
@@ -37,6 +38,7 @@ type Line struct {
 	pace     float64   // workers per second, as last measured
 	since    time.Time // when the current measurement began; zero: nobody waited since
 	passed   int       // the workers that have left since then
+	last     time.Time // when a worker last had to wait
 	promised time.Time // the last turn that was given to a refused worker
 }
 
@@ -74,12 +76,14 @@ func (l *Line) Enter(ctx context.Context) (leave func(), err error) {
 func (l *Line) queue() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Now()
 	if l.waiting >= mostWaiting {
-		return crowded(l.turn(time.Now()))
+		return crowded(l.turn(now))
 	}
-	if l.waiting == 0 { // nobody waited: a crowd begins, or the pace was too low
+	if now.Sub(l.last) > calmFor {
 		l.pace = max(l.pace, firstPace)
 	}
+	l.last = now
 	l.waiting++
 	return nil
 }

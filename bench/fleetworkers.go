@@ -204,8 +204,8 @@ func (w *fakeWorker) serve(ctx context.Context, alive func()) (lived bool) {
 				alive()
 			}
 		case *wire.RunDispatch:
-			w.given = append(w.given, givenRun{f, time.Now()})
-			if w.end(ctx, f) != nil {
+			w.given = append(w.given, givenRun{RunDispatch: f})
+			if w.tell(ctx, &w.given[len(w.given)-1]) != nil {
 				return lived
 			}
 		}

@@ -37,19 +37,17 @@ type fakeWorker struct {
 	challengeAt time.Time
 	turnIn      time.Duration // when it is its turn, from the last refusal; 0: not told
 
-	given []givenRun // that it has ended lately
-	turn  sync.Mutex // a heartbeat, which lists no runs, waits until a run that was confirmed has ended
+	given []givenRun  // whose ends the orchestrator may not have
+	turn  sync.Mutex  // guards beats; a heartbeat, which lists no runs, waits until a run that was confirmed has ended
+	beats []time.Time // when the heartbeats were sent that were not acknowledged on this connection
 }
 
-// givenRun is a dispatch that came.
+// givenRun is a dispatch that came. Its end is told again on each connection until the orchestrator has acknowledged a
+// later heartbeat: it does so only after all that came before it.
 type givenRun struct {
 	*wire.RunDispatch
-	at time.Time
+	told time.Time // zero: the end was not told on this connection
 }
-
-// spoolFor is how long ends are told again on a new connection: those that were on their way when the last one ended are
-// lost. It is longer than any time without a connection here.
-const spoolFor = 3 * time.Minute
 
 func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
 	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
@@ -84,9 +82,14 @@ func (w *fakeWorker) connect(ctx context.Context) error {
 		return fmt.Errorf("open uplink: %w", err)
 	}
 	w.conn = wire.WebSocket(c)
-	w.given = slices.DeleteFunc(w.given, func(g givenRun) bool { return time.Since(g.at) > spoolFor })
-	for _, g := range w.given {
-		if err := w.end(ctx, g.RunDispatch); err != nil {
+	w.turn.Lock()
+	w.beats = nil
+	w.turn.Unlock()
+	for i := range w.given {
+		w.given[i].told = time.Time{}
+	}
+	for i := range w.given {
+		if err := w.tell(ctx, &w.given[i]); err != nil {
 			return err
 		}
 	}
@@ -148,6 +151,7 @@ func (w *fakeWorker) beat(ctx context.Context) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	none := []wire.LiveRun{}
+	w.beats = append(w.beats, time.Now())
 	return w.send(ctx, wire.Heartbeat{HostID: w.hostID, InstanceID: w.instance, Timestamp: svc.TimeOf(time.Now()), Runs: &none})
 }
 
@@ -158,10 +162,34 @@ func (w *fakeWorker) read(ctx context.Context) (wire.Frame, error) {
 		return nil, err
 	}
 	f, err := wire.DecodeDown(b)
-	if ack, ok := f.(*wire.HeartbeatAck); ok && ack.Challenge != "" {
-		w.challenge, w.challengeAt = ack.Challenge, time.Now()
+	if ack, ok := f.(*wire.HeartbeatAck); ok {
+		if ack.Challenge != "" {
+			w.challenge, w.challengeAt = ack.Challenge, time.Now()
+		}
+		w.acknowledged()
 	}
 	return f, err
+}
+
+// tell tells the end of a run.
+func (w *fakeWorker) tell(ctx context.Context, g *givenRun) error {
+	if err := w.end(ctx, g.RunDispatch); err != nil {
+		return err
+	}
+	g.told = time.Now()
+	return nil
+}
+
+// acknowledged forgets the runs whose ends were told before the oldest heartbeat that was not acknowledged yet.
+func (w *fakeWorker) acknowledged() {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if len(w.beats) == 0 {
+		return
+	}
+	sent := w.beats[0]
+	w.beats = w.beats[1:]
+	w.given = slices.DeleteFunc(w.given, func(g givenRun) bool { return !g.told.IsZero() && g.told.Before(sent) })
 }
 
 // ready waits for the answer to the first heartbeat.
