@@ -12,12 +12,14 @@ import (
 )
 
 const (
-	// AtOnce is how many workers connect at a time. The limit is a number and not a rate: so the pace is what the
-	// machine and its database can do.
-	AtOnce      = 64
-	mostWaiting = 512             // more are refused at once: each that waits takes memory
-	longestWait = 8 * time.Second // after it a worker is refused too
-	lastTurn    = 20 * time.Second
+	// AtOnce is how many workers connect to a leader at a time. The limit is a number and not a rate: so the pace is what
+	// the machine and its database can do. A follower may have four times as many requests at the leader: there they
+	// stand in line together with those that came to the leader itself, of which as many can wait.
+	AtOnce        = 64
+	AtOnceForward = 4 * AtOnce
+	mostWaiting   = 1024            // more are refused at once: each that waits takes memory
+	longestWait   = 8 * time.Second // after it a worker is refused too
+	lastTurn      = 20 * time.Second
 
 	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. A pace that
 	// is too high has some workers refused once more. One that is too low lets the machine wait for workers. So the pace
@@ -42,8 +44,8 @@ type Line struct {
 	promised time.Time // the last turn that was given to a refused worker
 }
 
-// NewLine returns an empty line.
-func NewLine() *Line { return &Line{places: make(chan struct{}, AtOnce), pace: firstPace} }
+// NewLine returns an empty line with a number of places.
+func NewLine(places int) *Line { return &Line{places: make(chan struct{}, places), pace: firstPace} }
 
 // Enter waits for a place. The caller must call leave, and may call it repeatedly. The error for a refused worker
 // contains its turn, see svc.RetryInOf.

@@ -16,8 +16,8 @@ import (
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const workers, each = 5000, 1200 * time.Millisecond
-		line := NewLine()
+		const workers, each = 5000, 1000 * time.Millisecond
+		line := NewLine(AtOnce)
 		entered, refused := make(chan struct{}, workers), make(chan error, workers)
 		for range workers {
 			go func() {
@@ -60,7 +60,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 func TestAWorkerThatLeavesTheLineTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		line := NewLine()
+		line := NewLine(AtOnce)
 		var leave func()
 		for range AtOnce {
 			var err error
@@ -100,7 +100,7 @@ func TestARefusedWorkerHasItsTurn(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const workers = 10_000
-				line := NewLine()
+				line := NewLine(AtOnce)
 				var tries, active atomic.Int64
 				var all sync.WaitGroup
 				began := time.Now()
@@ -140,7 +140,7 @@ func TestARefusedWorkerHasItsTurn(t *testing.T) {
 func TestTheNextCrowdIsNotHeldUpByThePaceOfTheLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		line := NewLine()
+		line := NewLine(AtOnce)
 		come := func(workers int, each time.Duration) time.Duration {
 			began := time.Now()
 			var all sync.WaitGroup

@@ -149,8 +149,10 @@ func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, ur
 			failures = 0
 		}
 		s.clear(i)
-		at++
-		w.url = urls[at%len(urls)]
+		if w.turnIn == 0 { // a turn is one in the line of the same orchestrator
+			at++
+			w.url = urls[at%len(urls)]
+		}
 		bound := 10 * time.Second
 		if failures < 5 {
 			bound = min(500*time.Millisecond<<failures, bound)

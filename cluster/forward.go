@@ -128,7 +128,7 @@ type forwarder struct {
 
 func newForwarder(m *Member) *forwarder {
 	dialer := &net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}
-	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(), links: ownConns{dialer}, inner: &http.Transport{
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(arrivals.AtOnceForward), links: ownConns{dialer}, inner: &http.Transport{
 		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}

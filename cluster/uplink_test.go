@@ -329,7 +329,7 @@ func TestWorkersThatConnectThroughAFollowerAreLinedUp(t *testing.T) {
 	b := &board{}
 	leader := newTestMember(t, b, "a")
 	follower := newTestMember(t, b, "b", func(c *Config) { c.RegisterPath = "/register" })
-	asked, free := make(chan struct{}, 200), make(chan struct{})
+	asked, free := make(chan struct{}, 2*arrivals.AtOnceForward), make(chan struct{})
 	release := sync.OnceFunc(func() { close(free) })
 	t.Cleanup(release)
 	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -348,12 +348,12 @@ func TestWorkersThatConnectThroughAFollowerAreLinedUp(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the first ones are at the leader", func() bool { return len(asked) >= arrivals.AtOnce })
+	eventually(t, "the first ones are at the leader", func() bool { return len(asked) >= arrivals.AtOnceForward })
 	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
 		t.Errorf("another request got %q", got)
 	}
-	if n := len(asked); n != arrivals.AtOnce {
-		t.Errorf("%d are at the leader, want %d", n, arrivals.AtOnce)
+	if n := len(asked); n != arrivals.AtOnceForward {
+		t.Errorf("%d are at the leader, want %d", n, arrivals.AtOnceForward)
 	}
 	release()
 	all.Wait()

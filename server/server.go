@@ -125,7 +125,7 @@ func New(o Options) (*Server, error) {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
-		arrivals: arrivals.NewLine()}
+		arrivals: arrivals.NewLine(arrivals.AtOnce)}
 	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
