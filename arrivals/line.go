@@ -13,13 +13,15 @@ import (
 
 const (
 	// AtOnce is how many workers connect to a leader at a time. The limit is a number and not a rate: so the pace is what
-	// the machine and its database can do. A follower may have four times as many requests at the leader: there they
-	// stand in line together with those that came to the leader itself, of which as many can wait.
-	AtOnce        = 64
+	// the machine and its database can do.
+	AtOnce = 64
+	// AtOnceForward is how many requests of workers a follower sends to the leader at a time. There they stand in line
+	// together with those that came to the leader itself, and have a fair share of it.
 	AtOnceForward = 4 * AtOnce
-	mostWaiting   = 1024            // more are refused at once: each that waits takes memory
-	longestWait   = 8 * time.Second // after it a worker is refused too
-	lastTurn      = 20 * time.Second
+
+	mostWaiting = 1024             // more are refused at once: each that waits takes memory
+	longestWait = 8 * time.Second  // after it a worker is refused too
+	lastTurn    = 20 * time.Second // the latest turn
 
 	// The pace of a line, in workers per second: before it was measured, and the bounds of what is measured. A pace that
 	// is too high has some workers refused once more. One that is too low lets the machine wait for workers. So the pace
