@@ -40,9 +40,9 @@ type Line struct {
 	mu       sync.Mutex // guards the rest
 	waiting  int
 	pace     float64   // workers per second, as last measured
-	since    time.Time // when the current measurement began; zero: nobody waited since
+	since    time.Time // when the current measurement began; zero: there is none, because nobody waits
 	passed   int       // the workers that have left since then
-	last     time.Time // when a worker last had to wait
+	queued   time.Time // when a worker last began to wait
 	promised time.Time // the last turn that was given to a refused worker
 }
 
@@ -84,10 +84,10 @@ func (l *Line) queue() error {
 	if l.waiting >= mostWaiting {
 		return crowded(l.turn(now))
 	}
-	if now.Sub(l.last) > calmFor {
+	if now.Sub(l.queued) > calmFor {
 		l.pace = max(l.pace, firstPace)
 	}
-	l.last = now
+	l.queued = now
 	l.waiting++
 	return nil
 }

@@ -25,8 +25,8 @@ func (f *forwarder) opensUplink(r *http.Request) bool {
 	return r.URL.Path == f.m.UplinkPath && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// connects reports whether a worker that connects has sent a request: a registration, or one that opens an uplink. They
-// are lined up here, so that the leader is not sent thousands at a time, and those that wait for a new leader neither.
+// connects reports whether a request is of a worker that connects: a registration, or the opening of an uplink. Such
+// requests stand in line here, so that a leader, above all a new one, is not sent thousands at a time.
 func (f *forwarder) connects(r *http.Request) bool {
 	return r.URL.Path == f.m.RegisterPath || f.opensUplink(r)
 }
