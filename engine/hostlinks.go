@@ -24,8 +24,8 @@ type linkState struct {
 // is also the minimum time between two events of one host, so a flapping connection does not fill the journal.
 const linkSettle = 5 * time.Second
 
-// returnSettle is the same for a host whose connection ended with the orchestrator before this one. All such workers
-// connect again within this time, and to journal thousands as gone and back would take the time in which they connect.
+// returnSettle is the same for a host whose connection ended with the orchestrator before this one. Its worker is expected
+// back within this time. To journal thousands as gone and back would take the time in which they connect.
 const returnSettle = 30 * time.Second
 
 // linksUnit limits the size of a unit of work, for which other writers wait.
