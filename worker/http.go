@@ -13,6 +13,7 @@ import (
 // is used without a restart; newHTTP fails when it cannot be read now.
 func newHTTP(c config.Worker) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = newDialer().DialContext
 	if c.Cert != "" {
 		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
