@@ -29,6 +29,9 @@ const (
 	firstPace, leastPace, mostPace = 500, 100, 5000
 	paceFalls                      = 0.8              // to this part of it per second
 	calmFor                        = 10 * time.Second // time in which nobody has to wait, between two crowds
+	// refusalWork is the work of a refusal, as a part of that of a worker that connects. The pace that is told is that of
+	// later, when each refused worker comes at its turn and none is refused any more.
+	refusalWork = 1.0 / 8
 )
 
 // Line limits how many workers connect at a time. The others wait in the order of their arrival. A worker that is
@@ -42,6 +45,7 @@ type Line struct {
 	pace     float64   // workers per second, as last measured
 	since    time.Time // when the current measurement began; zero: there is none, because nobody waits
 	passed   int       // the workers that have left since then
+	refused  int       // those that were refused since then
 	queued   time.Time // when a worker last began to wait
 	promised time.Time // the last turn that was given to a refused worker
 }
@@ -108,6 +112,7 @@ func (l *Line) refusal() error {
 // were refused before it. So the line is never full and never empty while there are refused workers. Those whose turn
 // would be later than lastTurn are spread, since the pace is not known so far ahead.
 func (l *Line) turn(now time.Time) time.Duration {
+	l.refused++
 	each := time.Duration(float64(time.Second) / l.pace)
 	at := now.Add(time.Duration(l.waiting/2) * each)
 	if l.promised.After(at) {
@@ -128,7 +133,7 @@ func (l *Line) leave() {
 	defer l.mu.Unlock()
 	now := time.Now()
 	if l.waiting == 0 || l.since.IsZero() {
-		l.since, l.passed = time.Time{}, 0
+		l.since, l.passed, l.refused = time.Time{}, 0, 0
 		if l.waiting > 0 {
 			l.since = now
 		}
@@ -136,9 +141,9 @@ func (l *Line) leave() {
 	}
 	l.passed++
 	if took := now.Sub(l.since); took >= time.Second {
-		measured := float64(l.passed) / took.Seconds()
+		measured := (float64(l.passed) + float64(l.refused)*refusalWork) / took.Seconds()
 		l.pace = min(max(measured, l.pace*paceFalls, leastPace), mostPace)
-		l.since, l.passed = now, 0
+		l.since, l.passed, l.refused = now, 0, 0
 	}
 }
 

@@ -14,11 +14,11 @@ const (
 	// hostsKeptFor is how long placement uses the hosts that it has read, unless one of them changes.
 	hostsKeptFor = time.Second
 	// A pass over a large fleet takes time, and with thousands of hosts there is always a reason for the next one. So if
-	// to gather the hosts took more than shortGather, the next pass begins after gatherRest times as long, but at most
-	// mostRest: a slow database is no large fleet. The runs that are admitted meanwhile are placed together.
-	shortGather = 2 * time.Millisecond
-	gatherRest  = 3
-	mostRest    = 250 * time.Millisecond
+	// it took more than shortPass, the next pass begins after passRest times as long, but at most mostRest: a slow
+	// database is no large fleet. What is to be done meanwhile is done together.
+	shortPass = 2 * time.Millisecond
+	passRest  = 3
+	mostRest  = 250 * time.Millisecond
 )
 
 // placedHosts are the hosts as placement passes use them. Only the claimer's goroutine uses it.
@@ -40,10 +40,15 @@ func (p *placedHosts) note(f *place.Fleet) {
 
 // rest returns how long the claimer must wait before the next pass.
 func (p *placedHosts) rest() time.Duration {
-	if p.took < shortGather {
+	return restAfter(p.took) - time.Since(p.at)
+}
+
+// restAfter returns how long to rest after a pass over the fleet.
+func restAfter(took time.Duration) time.Duration {
+	if took < shortPass {
 		return 0
 	}
-	return min(gatherRest*p.took, mostRest) - time.Since(p.at)
+	return min(passRest*took, mostRest)
 }
 
 // fleetOfPass returns every host as placement sees it now. Every change of a host's record passes through the hostBook,

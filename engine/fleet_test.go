@@ -68,7 +68,7 @@ func TestPlacementReadsTheHostsAgainAfterAChangeAndAfterASecond(t *testing.T) {
 func TestPlacementRestsAfterAPassOverALargeFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		small := placedHosts{took: shortGather - 1, at: time.Now()}
+		small := placedHosts{took: shortPass - 1, at: time.Now()}
 		large := placedHosts{took: 20 * time.Millisecond, at: time.Now()}
 		stuck := placedHosts{took: 5 * time.Second, at: time.Now()}
 		if small.rest() != 0 || large.rest() != 60*time.Millisecond || stuck.rest() != mostRest {

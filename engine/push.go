@@ -81,8 +81,13 @@ func (e *Engine) sweepLoop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+		began := time.Now()
 		if err := e.sweep(ctx); err != nil && ctx.Err() == nil {
 			e.Log.Error("claimed runs cannot be looked up; trying again", "error", err)
+		}
+		select {
+		case <-time.After(restAfter(time.Since(began))):
+		case <-ctx.Done():
 		}
 	}
 }

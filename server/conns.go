@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // The limits of connections before a token was accepted on them. A process can open about a thousand files, and a
@@ -13,6 +14,9 @@ import (
 const (
 	mostAnonymous = 128 // connections from one address without an accepted token, unless Endpoint.MostAnonymous is set
 	mostIdle      = 512 // connections from all addresses that wait for their next request
+	// sendsWithin is how long a new connection is not closed in favour of others: its first request is most likely on its
+	// way. When thousands of workers connect at once, a busy machine reads it only after a while.
+	sendsWithin = 3 * time.Second
 )
 
 // connTracker tracks the open connections that are not streams or sockets.
@@ -30,6 +34,7 @@ type clientConn struct {
 	tracker *connTracker
 	conn    net.Conn
 	address string
+	opened  time.Time
 	known   bool            // a token was accepted on it
 	idle    *linked.Element // its place in connTracker.idle; nil: a request is under way
 }
@@ -53,7 +58,7 @@ func (b *connTracker) add(c net.Conn) *clientConn {
 	if err != nil {
 		address = c.RemoteAddr().String()
 	}
-	x := &clientConn{tracker: b, conn: c, address: address}
+	x := &clientConn{tracker: b, conn: c, address: address, opened: time.Now()}
 	b.mu.Lock()
 	b.conns[c] = x
 	b.setIdle(x, true) // until its first request arrives
@@ -80,7 +85,7 @@ func (b *connTracker) changed(c net.Conn, state http.ConnState) {
 	case state == http.StateIdle:
 		b.setIdle(x, true)
 		if b.idle.Len() > mostIdle {
-			over = b.longestIdle(func(*clientConn) bool { return true })
+			over = b.longestIdle(func(other *clientConn) bool { return other == x || time.Since(other.opened) > sendsWithin })
 			b.forget(over)
 		}
 	case state == http.StateHijacked, state == http.StateClosed:

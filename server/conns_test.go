@@ -6,7 +6,10 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 // hold opens n connections without sending anything and waits until the server has closed the given number of them.
@@ -105,4 +108,35 @@ func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
 	if b.idle.Len() != 0 || len(b.conns) != 0 {
 		t.Errorf("%d are left, %d idle", len(b.conns), b.idle.Len())
 	}
+}
+
+func TestAConnectionThatWasJustOpenedIsNotEndedForOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newConnTracker(mostIdle + 2)
+		open := func() net.Conn {
+			here, there := net.Pipe()
+			t.Cleanup(func() { _ = here.Close(); _ = there.Close() })
+			b.add(here)
+			return here
+		}
+		served := open()
+		b.changed(served, http.StateActive)
+		silent := open()
+		clocktest.Pass(sendsWithin + time.Second)
+		for range mostIdle {
+			open() // its request is on its way
+		}
+		isOpen := func(c net.Conn) bool { return b.conns[c] != nil }
+		b.changed(served, http.StateIdle)
+		if isOpen(silent) || !isOpen(served) {
+			t.Errorf("of %d that wait, the one without a request is open: %v, the one that had one: %v; want only the latter", b.idle.Len(), isOpen(silent), isOpen(served))
+		}
+		b.changed(served, http.StateActive)
+		open()
+		b.changed(served, http.StateIdle)
+		if isOpen(served) || b.idle.Len() != mostIdle+1 {
+			t.Errorf("%d wait, the one that had a request is open: %v; want it closed", b.idle.Len(), isOpen(served))
+		}
+	})
 }

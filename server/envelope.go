@@ -107,6 +107,9 @@ func answerOf(ctx context.Context, err error) *errorAnswer {
 	}
 	if x := exchangeOf(ctx); x != nil && known.Code == svc.CodeUnavailable {
 		x.Header().Set("Retry-After", retryAfter(known))
+		if svc.RetryInOf(known) > 0 { // thousands of callers may be told so at once, and must not keep their connections
+			x.Header().Set("Connection", "close")
+		}
 	}
 	return &errorAnswer{status: status, Problem: api.ErrorBody{Code: known.Code, Message: known.Message, Details: known.Details}}
 }

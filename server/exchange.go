@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"svc"
 	"svc/api"
 )
 
@@ -107,6 +108,11 @@ func (s *Server) finish(r *http.Request, x *exchange, took time.Duration) {
 	s.metrics.request(r.Method, x, took)
 	level := slog.LevelInfo
 	switch {
+	case svc.RetryInOf(x.err) > 0: // thousands of workers may be told so at once
+		level = slog.LevelDebug
+		s.crowded.Do(func() {
+			s.log.Warn("too many workers connect at once; those that are refused are told when they have their turn")
+		})
 	case x.err != nil || x.status >= 500:
 		level = slog.LevelError
 	case x.route == "GET /healthz", x.route == "GET /readyz":

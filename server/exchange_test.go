@@ -115,6 +115,33 @@ func TestWhatGoesWrongInsideStaysInside(t *testing.T) {
 	}
 }
 
+// Thousands of workers can be refused at the same moment: they keep no connections, and the log does not have a line for
+// each.
+func TestARefusalWithATurnCostsLittle(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	register(g.Server, huma.Operation{OperationID: "crowded", Method: http.MethodGet, Path: "/crowded"}, func(context.Context, *struct{}) (*struct{}, error) {
+		return nil, svc.Errorf(svc.CodeUnavailable, "later").RetryIn(1500 * time.Millisecond)
+	})
+	for range 3 {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/api/v1/crowded", nil)
+		req.Header.Set("Authorization", "Bearer "+userToken)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusServiceUnavailable || !res.Close || res.Header.Get("Retry-After") != "2" {
+			t.Errorf("got status %d, header %v; is the connection closed: %v", res.StatusCode, res.Header, res.Close)
+		}
+	}
+	eventually(t, "the log has all", func() bool { return strings.Count(g.logs.String(), "path=/api/v1/crowded") == 3 })
+	log := g.logs.String()
+	if strings.Contains(log, "level=ERROR") || strings.Count(log, "level=WARN") != 1 {
+		t.Errorf("want a line for operators and the rest for those who debug, got %s", log)
+	}
+}
+
 func TestAnOperationThatGoesAwaySaysSo(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"svc"
 	"svc/api"
@@ -88,6 +89,7 @@ type Server struct {
 	workerCAs *x509.CertPool // nil: workers need no certificate
 
 	arrivals *arrivals.Line
+	crowded  rate.Sometimes // limits the log lines about them
 
 	stall     time.Duration // maximum duration of one write to a stream
 	bodyLimit time.Duration // maximum time for the arrival of a body
@@ -125,7 +127,7 @@ func New(o Options) (*Server, error) {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
-		arrivals: arrivals.NewLine(arrivals.AtOnce)}
+		arrivals: arrivals.NewLine(arrivals.AtOnce), crowded: rate.Sometimes{Interval: 10 * time.Second}}
 	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
