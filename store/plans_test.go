@@ -70,6 +70,33 @@ func TestPlacementSearchesTheOpenRunsOfAHost(t *testing.T) {
 	}
 }
 
+// The rank of a new item is found without reading the other items of its project, even while PostgreSQL has no statistics
+// about them.
+func TestAPositionIsReadWithoutTheOthers(t *testing.T) {
+	t.Parallel()
+	open := func(dsn string) *Store {
+		s, err := Open(t.Context(), dsn, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	lite, pg := open("sqlite:"+filepath.Join(t.TempDir(), "svc.db")), open(pgtest.Start(t))
+	for _, query := range []string{lastPosition, positionBefore, positionAfter} {
+		query = strings.NewReplacer("$1", "'a'", "$2", "'b'").Replace(query)
+		plan, err := collect(t.Context(), pg.q, func(row scanner) (step string, err error) { return step, row.Scan(&step) }, "EXPLAIN "+query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, stepsOf(t, lite, query)...)
+		text := strings.Join(plan, "\n")
+		if strings.Count(text, "using work_items_by_project on ") != 1 || strings.Count(text, "INDEX work_items_by_project (") != 1 || strings.Contains(strings.ToLower(text), "sort") || strings.Contains(text, "TEMP") {
+			t.Errorf("%s\nis planned as\n%s\nwant one step in the order of the positions", query, text)
+		}
+	}
+}
+
 // The cost of the inbox depends on open and failed runs, not on all runs and workspaces. Finding an entry by its key
 // does not read the other entries of its kind.
 func TestTheInboxReadsWhatIsOpenAlone(t *testing.T) {

@@ -128,20 +128,32 @@ func (tx *Tx) DeleteSubtree(ctx context.Context, id string) ([]string, error) {
 	return append([]string{id}, ids...), nil
 }
 
+// The ranks next to a place. The searches name no single project but an order that only one index has, and the result is
+// empty if what they find is of another project. For a plain max of a project's positions PostgreSQL estimates the same
+// cost for the index of numbers as long as it takes the table for small, and then reads all items of the project: of ten
+// thousand items that are created within minutes each took 10 ms.
+const (
+	lastPosition   = `SELECT max(position) FROM (SELECT project_id, position FROM work_items WHERE project_id <= $1` + backward
+	positionBefore = `SELECT max(position) FROM (SELECT project_id, position FROM work_items WHERE (project_id, position) < ($1, $2)` + backward
+	positionAfter  = `SELECT max(position) FROM (SELECT project_id, position FROM work_items WHERE (project_id, position) > ($1, $2)
+		ORDER BY project_id, position LIMIT 1) AS found WHERE project_id = $1`
+	backward = ` ORDER BY project_id DESC, position DESC LIMIT 1) AS found WHERE project_id = $1`
+)
+
 // LastPosition returns the highest rank in a project, including deleted items;
 // empty: the project has no items.
 func (r Reader) LastPosition(ctx context.Context, projectID string) (string, error) {
-	return r.position(ctx, "SELECT max(position) FROM work_items WHERE project_id = $1", projectID)
+	return r.position(ctx, lastPosition, projectID)
 }
 
 // PositionBefore returns the rank directly before another one; empty: there is none.
 func (r Reader) PositionBefore(ctx context.Context, projectID, position string) (string, error) {
-	return r.position(ctx, "SELECT max(position) FROM work_items WHERE project_id = $1 AND position < $2", projectID, position)
+	return r.position(ctx, positionBefore, projectID, position)
 }
 
 // PositionAfter returns the rank directly after another one; empty: there is none.
 func (r Reader) PositionAfter(ctx context.Context, projectID, position string) (string, error) {
-	return r.position(ctx, "SELECT min(position) FROM work_items WHERE project_id = $1 AND position > $2", projectID, position)
+	return r.position(ctx, positionAfter, projectID, position)
 }
 
 func (r Reader) position(ctx context.Context, query string, args ...any) (string, error) {
