@@ -316,8 +316,8 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 		return tx.UpdateRun(ctx, &r) // the next pass places it
 	}
 	project.Free--
-	now := tx.Now
-	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt = t.To, &c.HostID, &now, false, nil
+	now, host := tx.Now, c.HostID // not &c.HostID: the run is cached, and would keep the claim and its fleet in memory
+	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt = t.To, &host, &now, false, nil
 	if r.PastHosts != nil {
 		u.again = append(u.again, r.ID)
 	} else {

@@ -2,12 +2,15 @@ package engine
 
 import (
 	"maps"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"svc"
 	"svc/internal/clocktest"
+	"svc/place"
 	"svc/store"
 )
 
@@ -61,6 +64,31 @@ func TestPlacementReadsTheHostsAgainAfterAChangeAndAfterASecond(t *testing.T) {
 		s.pass(hostsKeptFor)
 		if h := look("a second later", true); len(h.Labels) != 0 {
 			t.Errorf("the labels are %v", h.Labels)
+		}
+	})
+}
+
+// Thousands of claimed runs stay cached. Each of them would keep its fleet, in total gigabytes.
+func TestAClaimedRunDoesNotKeepTheFleetInMemory(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		run := s.run(func(n *svc.NewRun) { n.HostLabels = map[string]string{"gpu": "yes"} }) // so that the claimer leaves it
+		s.settle()
+		claim := func() weak.Pointer[place.Host] {
+			hosts := []place.Host{{Host: w.host}}
+			u := &claimUnitOfWork{e: s.Engine, claims: []place.Claim{{RunID: run.ID, HostID: w.host.ID, Host: &hosts[0]}}}
+			u.reserve()
+			s.no(s.Store.Write(s.ctx, func(tx *store.Tx) error { return u.run(s.ctx, tx) }))
+			u.follow(s.ctx)
+			return weak.Make(&hosts[0])
+		}
+		host := claim()
+		if r, ok := s.runs.get(run.ID); !ok || r.HostID == nil || *r.HostID != w.host.ID {
+			t.Fatalf("the cached run is %+v, want it on %s", r, w.host.ID)
+		}
+		runtime.GC()
+		if host.Value() != nil {
+			t.Error("the fleet is still in memory")
 		}
 	})
 }
