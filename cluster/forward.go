@@ -34,6 +34,7 @@ const (
 var (
 	errNoLeader    = svc.Errorf(svc.CodeUnavailable, "no orchestrator leads at the moment; try again")
 	errUnreachable = svc.Errorf(svc.CodeReplicaUnreachable, "the orchestrator that leads cannot be reached from here; try again, or ask another one")
+	errFull        = svc.Errorf(svc.CodeUnavailable, "this orchestrator has reached its limit of open files; ask another one")
 	errUnknown     = svc.Errorf(svc.CodeOutcomeUnknown, "the orchestrator that was asked went away before it answered; look what became of the request, or repeat it with the same Idempotency-Key")
 )
 
@@ -123,12 +124,15 @@ type forwarder struct {
 	kept  *semaphore.Weighted // bytes of buffered bodies
 	line  *arrivals.Line      // of workers that connect
 
+	mostUplinks int64
+	opening     atomic.Int64 // uplinks
+
 	requests, failed atomic.Int64
 }
 
 func newForwarder(m *Member) *forwarder {
 	dialer := &net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}
-	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(arrivals.AtOnceForward), links: ownConns{dialer}, inner: &http.Transport{
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(arrivals.AtOnceForward), links: ownConns{dialer}, mostUplinks: mostUplinks(), inner: &http.Transport{
 		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
@@ -158,6 +162,13 @@ func newForwarder(m *Member) *forwarder {
 
 func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests.Add(1)
+	if f.opensUplink(r) {
+		defer f.opening.Add(-1)
+		if f.opening.Add(1)+f.m.uplinks.Load() > f.mostUplinks {
+			f.m.refuse(w, r, errFull)
+			return
+		}
+	}
 	if f.connects(r) {
 		leave, err := f.line.Enter(r.Context())
 		if err != nil {
@@ -271,6 +282,8 @@ func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 					return resp, nil
 				case r.Context().Err() != nil:
 					return nil, r.Context().Err()
+				case outOfFiles(err):
+					return nil, errFull.Because(err)
 				case errors.Is(err, errNotLeading) && !intact(r):
 					return nil, errNoLeader
 				case sent && !f.repeatable(r) || !intact(r):
@@ -332,7 +345,7 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 		way, out.Close = f.links, true
 	}
 	resp, err := way.RoundTrip(out)
-	if r.Context().Err() == nil && leader.ctx.Err() == nil {
+	if r.Context().Err() == nil && leader.ctx.Err() == nil && !outOfFiles(err) {
 		leader.reached(err == nil)
 		leader.queue.tried(err == nil && resp.Header.Get(headerRefused) == "")
 	}

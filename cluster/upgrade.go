@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // handOverLimit is the timeout for each of the two connections of an uplink to accept the few bytes that are sent before
@@ -19,6 +22,22 @@ const handOverLimit = 5 * time.Second
 
 // errRelayed is the error for a response that opened an uplink. No other response must be sent.
 var errRelayed = errors.New("the uplink is relayed")
+
+// mostUplinks returns how many uplinks this process forwards. Each has two connections. They take at most three quarters
+// of the files that the process may open: the rest is for its database, its clients, and workers that are to be refused.
+func mostUplinks() int64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxInt64
+	}
+	return int64(min(limit.Cur, math.MaxInt32)) / 4 * 3 / 2
+}
+
+// outOfFiles reports whether an error means that this process or machine cannot open another connection. It tells nothing
+// about the peer.
+func outOfFiles(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
+}
 
 // opensUplink reports whether a request opens an uplink.
 func (f *forwarder) opensUplink(r *http.Request) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -362,4 +363,68 @@ func TestWorkersThatConnectThroughAFollowerAreLinedUp(t *testing.T) {
 	}
 	release()
 	all.Wait()
+}
+
+// A follower refuses uplinks before it runs out of files: without any it could serve nobody.
+func TestAFollowerRefusesUplinksAboveItsLimit(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
+	if least := int64(300); follower.forward.mostUplinks < least {
+		t.Errorf("the limit is %d, want at least %d", follower.forward.mostUplinks, least)
+	}
+	follower.forward.mostUplinks = 1
+	accepted := make(chan *websocket.Conn, 1)
+	mux := http.NewServeMux()
+	mux.Handle("/uplink", uplinks(t, accepted))
+	mux.HandleFunc("/other", func(http.ResponseWriter, *http.Request) {})
+	b.lead(leader, 1, mux)
+	worker, _ := follower.dial(t, accepted)
+	again := func() (int, error) {
+		conn, resp, err := websocket.Dial(t.Context(), follower.public.URL+"/uplink", nil)
+		if err != nil {
+			return resp.StatusCode, err
+		}
+		_ = (<-accepted).CloseNow()
+		return resp.StatusCode, conn.CloseNow()
+	}
+	if status, err := again(); status != http.StatusServiceUnavailable || err == nil {
+		t.Errorf("the second one got %d: %v", status, err)
+	}
+	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
+		t.Errorf("another request got %q", got)
+	}
+	_ = worker.CloseNow()
+	eventually(t, "there is room after the first has gone", func() bool {
+		status, err := again()
+		return status == http.StatusSwitchingProtocols && err == nil
+	})
+}
+
+// A process that cannot open another connection refuses at once. It does not conclude that the leader is away, for which
+// all other requests would wait too.
+func TestTheOwnLimitOfFilesIsNotTheLeadersFault(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader := newTestMember(t, b, "a")
+	follower := newTestMember(t, b, "b", func(c *Config) { c.RegisterPath = "/register" })
+	full := func(string, string, syscall.RawConn) error { return syscall.EMFILE }
+	follower.forward.links.dialer = &net.Dialer{Control: full}
+	b.lead(leader, 1, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
+		t.Fatalf("before, a request got %q", got)
+	}
+	began := time.Now()
+	if got := follower.askFor(t, http.MethodPost, "/register", "host"); got != "503 unavailable" {
+		t.Errorf("a worker got %q", got)
+	}
+	if took := time.Since(began); took > holdLimit/2 {
+		t.Errorf("it was refused after %v", took)
+	}
+	if !follower.Figures().Reachable {
+		t.Error("the leader counts as unreachable")
+	}
+	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
+		t.Errorf("after it, a request got %q", got)
+	}
 }
