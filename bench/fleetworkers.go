@@ -17,7 +17,7 @@ import (
 
 // fleetOrder requests that workers connect, or, in later orders, how they have connected again.
 type fleetOrder struct {
-	URLs    []string // of the orchestrators; a worker connects to the next one when its uplink ends
+	URLs    []string // of the orchestrators; a worker connects to a random other one when its uplink ends
 	Token   string
 	Workers int
 	Rate    int           // workers that connect per second; 0: all at once
@@ -147,14 +147,13 @@ func (s *fleetState) await(since time.Time, o fleetOrder) fleetAnswer {
 // keepConnected connects again whenever a connection ends, with the same waits as the product's worker: the time that a
 // crowded orchestrator tells; otherwise a random time below a limit that doubles from 0.5 s to 10 s with each failure.
 func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, urls []string) {
-	for failures, at := 0, i; ctx.Err() == nil; {
+	for failures := 0; ctx.Err() == nil; {
 		if w.serve(ctx, func() { s.set(i, time.Now()) }) {
 			failures = 0
 		}
 		s.clear(i)
 		if w.turnIn == 0 { // a turn is one in the line of the same orchestrator
-			at++
-			w.url = urls[at%len(urls)]
+			w.url = otherOf(urls, w.url)
 		}
 		bound := 10 * time.Second
 		if failures < 5 {
@@ -170,6 +169,16 @@ func (w *fakeWorker) keepConnected(ctx context.Context, i int, s *fleetState, ur
 			return
 		}
 	}
+}
+
+// otherOf returns a random URL other than the present one, as a balancer in front of the orchestrators would. In a fixed
+// order, all workers of two would end up at the third.
+func otherOf(urls []string, present string) string {
+	next := urls[rand.N(len(urls))] //nolint:gosec // spreads load, guards nothing
+	for next == present && len(urls) > 1 {
+		next = urls[rand.N(len(urls))] //nolint:gosec // the same
+	}
+	return next
 }
 
 // serve opens a connection and uses it until it ends. lived is false if no heartbeat was acknowledged on it. serve calls

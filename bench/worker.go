@@ -56,7 +56,7 @@ func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
 // connect opens the uplink and sends the first heartbeat, after which the worker gets runs. Like the product's worker it
 // registers first, unless it was connected shortly before.
 func (w *fakeWorker) connect(ctx context.Context) error {
-	if w.challenge == "" || time.Since(w.challengeAt) > 50*time.Second {
+	if w.challenge == "" || time.Since(w.challengeAt) > 170*time.Second {
 		if err := w.register(ctx); err != nil {
 			return fmt.Errorf("register: %w", err)
 		}

@@ -22,8 +22,9 @@ import (
 // connection; from then on the host's token alone opens no connection. The signed text contains a challenge of the
 // orchestrator, which is part of the registration's response and of the answers to heartbeats: a worker that lost its
 // connection can connect again without a registration. A challenge is valid for one connection and for
-// challengeLife by the orchestrator's clock, so the worker's clock does not matter.
-const challengeLife = time.Minute
+// challengeLife by the orchestrator's clock, so the worker's clock does not matter. That is long enough for a worker that
+// had its challenge one heartbeat before an outage, and then waits for its turn more than once.
+const challengeLife = 3 * time.Minute
 
 // challenges stores the used challenges until they expire.
 type challenges struct {

@@ -6,9 +6,9 @@ import (
 	"svc/wire"
 )
 
-// resumeWithin is how long a challenge is used after it was received. The orchestrator accepts it for a minute. A
+// resumeWithin is how long a challenge is used after it was received. The orchestrator accepts it for three minutes. A
 // worker that is refused registers, so the exact time does not matter.
-const resumeWithin = 50 * time.Second
+const resumeWithin = 170 * time.Second
 
 // resumption is what the worker needs to connect again without a registration.
 type resumption struct {
