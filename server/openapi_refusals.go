@@ -11,16 +11,21 @@ import (
 	"svc"
 )
 
-// describeRefusals adds the error responses of every operation, by status, with their codes from the table statuses.
+// describeRefusals adds the error responses of every operation, by status, with their codes from the table statuses. The
+// operations share them, because they stay in memory.
 func describeRefusals(doc *huma.OpenAPI) {
+	responses := map[int]*huma.Response{}
 	for path, item := range doc.Paths {
 		for _, op := range operations(item) {
 			delete(op.Responses, "default")
 			for _, status := range refusalsOf(path, op) {
-				op.Responses[strconv.Itoa(status)] = &huma.Response{
-					Description: strings.Join(codesOf(status), ", "),
-					Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorAnswer"}}},
+				if responses[status] == nil {
+					responses[status] = &huma.Response{
+						Description: strings.Join(codesOf(status), ", "),
+						Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorAnswer"}}},
+					}
 				}
+				op.Responses[strconv.Itoa(status)] = responses[status]
 			}
 		}
 	}
