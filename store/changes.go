@@ -26,24 +26,24 @@ type change struct {
 
 func (c *changes) add(s statement) { c.list = append(c.list, change{statement: s}) }
 
-// run adds the change of a run that is locked by this transaction.
-func (c *changes) run(was, now svc.Run) {
+// run adds the change of a run that is locked by this transaction. It keeps the pointers.
+func (c *changes) run(was, now *svc.Run) {
 	if at, has := c.runs[now.ID]; has {
-		c.list[at].now = &now
+		c.list[at].now = now
 		return
 	}
 	if c.runs == nil {
 		c.runs = map[string]int{}
 	}
 	c.runs[now.ID] = len(c.list)
-	c.list = append(c.list, change{was: &was, now: &now})
+	c.list = append(c.list, change{was: was, now: now})
 }
 
 // merge adds the changes of a unit to those of the units before it.
 func (c *changes) merge(unit changes) {
 	for _, x := range unit.list {
 		if x.now != nil {
-			c.run(*x.was, *x.now)
+			c.run(x.was, x.now)
 		} else {
 			c.list = append(c.list, x)
 		}

@@ -18,7 +18,7 @@ func scanOutput(row scanner) (r svc.Run, err error) {
 // was journaled so far. It does not read the prompt.
 func (tx *Tx) LockOutput(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := tx.known(id); ok {
-		return r, nil
+		return *r, nil
 	}
 	return readOne(ctx, tx.q, scanOutput, "run", id, "SELECT "+outputColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
 }

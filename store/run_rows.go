@@ -16,12 +16,12 @@ const (
 // in the database. On SQLite there is no other writer: a run that changes its
 // state several times in a row is read only once. On PostgreSQL the cache has
 // only the runs that the transaction has locked. Only the writer's goroutine uses
-// it.
+// it. A cached run is never changed: a change puts another one in its place.
 type runRows struct{ rows map[string]knownRun }
 
 // knownRun is a cached run and its one-shot signals.
 type knownRun struct {
-	run     svc.Run
+	run     *svc.Run
 	signals map[signalKey]bool // nil: they were not read
 }
 
@@ -32,7 +32,7 @@ type signalKey struct {
 
 func newRunRows() *runRows { return &runRows{rows: map[string]knownRun{}} }
 
-func (c *runRows) get(id string) (svc.Run, bool) {
+func (c *runRows) get(id string) (*svc.Run, bool) {
 	r, ok := c.rows[id]
 	return r.run, ok
 }
@@ -41,7 +41,7 @@ func (c *runRows) get(id string) (svc.Run, bool) {
 func (c *runRows) signals(id string) map[signalKey]bool { return c.rows[id].signals }
 
 // put adds a run that was just read. The caller must add its signals with addSignal.
-func (c *runRows) put(r svc.Run) { c.rows[r.ID] = knownRun{r, map[signalKey]bool{}} }
+func (c *runRows) put(r svc.Run) { c.rows[r.ID] = knownRun{&r, map[signalKey]bool{}} }
 
 // addSignal adds a signal of a run, if its signals are cached.
 func (c *runRows) addSignal(id string, k signalKey) {
@@ -54,7 +54,7 @@ func (c *runRows) addSignal(id string, k signalKey) {
 // session has ended, because they hardly change any more.
 func (c *runRows) keep(tx *Tx) {
 	for id, r := range tx.runs {
-		if !r.Status.Active() && r.SessionEndedAt != nil || chosenBytes(&r) > largestRunRow {
+		if !r.Status.Active() && r.SessionEndedAt != nil || chosenBytes(r) > largestRunRow {
 			delete(c.rows, id)
 			continue
 		}
@@ -90,17 +90,17 @@ func chosenBytes(r *svc.Run) int {
 }
 
 // known returns a run that this unit need not read, because it is cached.
-func (tx *Tx) known(id string) (svc.Run, bool) {
+func (tx *Tx) known(id string) (*svc.Run, bool) {
 	if r, ok := tx.runs[id]; ok {
 		return r, true
 	}
 	return tx.w.rows.get(id)
 }
 
-// cacheRun caches a run as it is in the database from here on.
-func (tx *Tx) cacheRun(r svc.Run) {
+// cacheRun caches a run as it is in the database from here on. It keeps the pointer.
+func (tx *Tx) cacheRun(r *svc.Run) {
 	if tx.runs == nil {
-		tx.runs = map[string]svc.Run{}
+		tx.runs = map[string]*svc.Run{}
 	}
 	tx.runs[r.ID] = r
 }
@@ -108,12 +108,12 @@ func (tx *Tx) cacheRun(r svc.Run) {
 // changeCached changes a run without changing its version. It returns false, and does
 // nothing, if the run is not cached.
 func (tx *Tx) changeCached(id string, change func(*svc.Run)) bool {
-	r, ok := tx.known(id)
+	was, ok := tx.known(id)
 	if ok {
-		was := r
-		change(&r)
-		tx.cacheRun(r)
-		tx.changes.run(was, r)
+		now := *was
+		change(&now)
+		tx.cacheRun(&now)
+		tx.changes.run(was, &now)
 	}
 	return ok
 }

@@ -40,8 +40,9 @@ func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	r.UpdatedAt = tx.Now
 	if read, known := tx.runs[r.ID]; known && read.Version == r.Version {
 		r.Version++
-		tx.changes.run(read, *r)
-		tx.cacheRun(*r)
+		now := *r
+		tx.changes.run(read, &now)
+		tx.cacheRun(&now)
 		return nil
 	}
 	args := changingValues(r)
@@ -53,7 +54,8 @@ func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	n, err := tx.exec(ctx, fmt.Sprintf("UPDATE runs SET %supdated_at = $%d, version = version + 1 WHERE id = $%d AND version = $%d",
 		set.String(), len(args)-2, len(args)-1, len(args)), args...)
 	if err = changed("run", r.ID, &r.Version, n, err); err == nil {
-		tx.cacheRun(*r)
+		now := *r
+		tx.cacheRun(&now)
 	}
 	return err
 }

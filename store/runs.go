@@ -56,11 +56,12 @@ func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
 func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := tx.known(id); ok {
 		tx.cacheRun(r)
-		return r, nil
+		return *r, nil
 	}
 	r, err := readOne(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
 	if err == nil {
-		tx.cacheRun(r)
+		now := r // not r itself, which the caller may change
+		tx.cacheRun(&now)
 	}
 	return r, err
 }
@@ -216,7 +217,7 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if tx.mayDefer() {
 		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, exact: true, bulk: insertedRuns})
 		tx.added = append(tx.added, r.ID)
-		tx.cacheRun(r)
+		tx.cacheRun(&r)
 		return nil
 	}
 	n, err := tx.exec(ctx, insertRun+" ON CONFLICT (session_name) DO NOTHING", runValues(&r)...)
@@ -227,7 +228,7 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 		return fmt.Errorf("insert run: %w", ErrSessionTaken)
 	}
 	tx.added = append(tx.added, r.ID)
-	tx.cacheRun(r)
+	tx.cacheRun(&r)
 	return nil
 }
 

@@ -22,12 +22,12 @@ type Tx struct {
 	drafts     []svc.Draft
 	after      []func()
 	wrote      bool
-	failed     bool               // a statement has failed
-	changes    changes            // deferred changes
-	runs       map[string]svc.Run // runs that this unit locked or wrote, by id
-	kept       map[string]keptRow // idempotency keys that it wrote
-	added      []string           // runs that it inserted
-	taken      []svc.Signal       // signals that it recorded
+	failed     bool                // a statement has failed
+	changes    changes             // deferred changes
+	runs       map[string]*svc.Run // runs that this unit locked or wrote, by id
+	kept       map[string]keptRow  // idempotency keys that it wrote
+	added      []string            // runs that it inserted
+	taken      []svc.Signal        // signals that it recorded
 }
 
 // Emit journals an event with this unit, if it commits.
