@@ -1,0 +1,84 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc/config"
+	"svc/internal/clocktest"
+)
+
+// path is a network path of connections in memory. A server answers at its other end, unless the path is broken: then it
+// loses what is sent on the connections of that time, and ends none of them.
+type path struct {
+	opened int
+	broken *atomic.Bool // of the connections that are opened now
+}
+
+func (p *path) breaks() {
+	p.broken.Store(true)
+	p.broken = &atomic.Bool{}
+}
+
+func (p *path) dial(context.Context, string, string) (net.Conn, error) {
+	p.opened++
+	near, far := net.Pipe()
+	broken := p.broken
+	go func() {
+		defer func() { _ = far.Close() }()
+		for in := bufio.NewReader(far); ; {
+			request, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, request.Body)
+			if !broken.Load() {
+				_, _ = io.WriteString(far, "HTTP/1.1 204 No Content\r\n\r\n")
+			}
+		}
+	}()
+	return near, nil
+}
+
+func TestAReportIsNotSentOnAConnectionThatWasIdleForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, err := newHTTP(config.Worker{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &path{broken: &atomic.Bool{}}
+		transport := client.Transport.(*http.Transport) //nolint:forcetypeassert // nothing else is possible
+		transport.DialContext, transport.Proxy = p.dial, nil
+		defer transport.CloseIdleConnections()
+		send := func() time.Duration {
+			ctx, cancel := context.WithTimeout(t.Context(), httpTimeout)
+			defer cancel()
+			began := time.Now()
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://orchestrator/", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if response, err := client.Do(request); err == nil {
+				_ = response.Body.Close()
+			}
+			return time.Since(began)
+		}
+		_, _ = send(), send()
+		if p.opened != 1 {
+			t.Errorf("two requests in a row opened %d connections, want 1", p.opened)
+		}
+		p.breaks()
+		clocktest.Pass(keepIdle + time.Millisecond)
+		if took := send(); took > time.Second || p.opened != 2 {
+			t.Errorf("after the path was broken silently, a request took %v on connection %d", took, p.opened)
+		}
+	})
+}
