@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"svc"
@@ -53,7 +54,7 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 		return p.w.dir.Reject(e)
 	}
 	before, relayAgain := p.relayedBefore(e)
-	answer, err := p.w.postAs(ctx, token, "/api/internal/runs/"+e.RunID()+"/signals", body, before)
+	answer, err := p.w.postSignal(ctx, token, "/api/internal/runs/"+e.RunID()+"/signals", body, before)
 	var no *refused
 	if errors.As(err, &no) && no.status == http.StatusServiceUnavailable {
 		relayAgain()
@@ -80,6 +81,42 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 		}
 	}
 	return nil
+}
+
+// repeatAfter is how long a signal waits for its answer before it is sent a second time.
+const repeatAfter = 4 * time.Second
+
+// postSignal posts a signal like postAs. If it is not answered for repeatAfter, it is sent again on another connection, and
+// the first success counts: the path of the first may be broken, or lead to an orchestrator that is frozen, which takes
+// connections but answers nothing. The orchestrator counts a signal once, however often it comes.
+func (w *Worker) postSignal(ctx context.Context, token config.Secret, path string, body []byte, headers ...http.Header) ([]byte, error) {
+	type answer struct {
+		body []byte
+		err  error
+	}
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, 2)
+	send := func() {
+		got, err := w.postAs(ctx, token, path, body, headers...)
+		answers <- answer{got, err}
+	}
+	sending.Go(send)
+	again := time.NewTimer(repeatAfter)
+	defer again.Stop()
+	for open := 1; ; {
+		select {
+		case <-again.C:
+			open++
+			sending.Go(send)
+		case a := <-answers:
+			if open--; a.err == nil || open == 0 {
+				return a.body, a.err
+			}
+		}
+	}
 }
 
 // tokenOf returns the token that a signal is delivered with. What a session reports is sent with the run's own

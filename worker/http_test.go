@@ -82,3 +82,33 @@ func TestAReportIsNotSentOnAConnectionThatWasIdleForLong(t *testing.T) {
 		}
 	})
 }
+
+// An orchestrator that is frozen still takes connections: its kernel does.
+func TestAReportWithoutAnswerIsSentAgainOnAnotherConnection(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lost int
+		want time.Duration
+		fits bool
+	}{"answered at once": {0, 0, true}, "the first is lost": {1, repeatAfter, true}, "both are lost": {2, repeatAfter + httpTimeout, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &path{broken: &atomic.Bool{}}
+				transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+					p.broken = &atomic.Bool{}
+					p.broken.Store(p.opened < c.lost)
+					return p.dial(ctx, network, address)
+				}}
+				defer transport.CloseIdleConnections()
+				w := &Worker{http: &http.Client{Transport: transport}, opts: Options{Config: &config.Config{}}}
+				w.opts.Config.Worker.ServerURL = "http://orchestrator"
+				began := time.Now()
+				_, err := w.postSignal(t.Context(), "of-the-run", "/signals", []byte("{}"), http.Header{})
+				if took := time.Since(began); took != c.want || (err == nil) != c.fits || p.opened != min(c.lost+1, 2) {
+					t.Errorf("it took %v on %d connections: %v; want %v", took, p.opened, err, c.want)
+				}
+			})
+		})
+	}
+}
