@@ -163,8 +163,9 @@ func newForwarder(m *Member) *forwarder {
 func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests.Add(1)
 	if f.opensUplink(r) {
+		opening := f.opening.Add(1)
 		defer f.opening.Add(-1)
-		if f.opening.Add(1)+f.m.uplinks.Load() > f.mostUplinks {
+		if opening+f.m.uplinks.Load() > f.mostUplinks {
 			f.m.refuse(w, r, errFull)
 			return
 		}

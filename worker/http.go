@@ -19,6 +19,8 @@ const keepIdle = 2 * time.Second
 func newHTTP(c config.Worker) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext, transport.IdleConnTimeout = newDialer().DialContext, keepIdle
+	transport.Protocols = &http.Protocols{} // with HTTP/2 all requests would share one connection, which may be broken
+	transport.Protocols.SetHTTP1(true)
 	if c.Cert != "" {
 		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)

@@ -3,9 +3,12 @@ package worker
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -110,5 +113,38 @@ func TestAReportWithoutAnswerIsSentAgainOnAnotherConnection(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// With HTTP/2 all requests share one connection, and a broken one would take the repeated report too.
+func TestEachOpenRequestHasItsOwnConnection(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Proto)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client, err := newHTTP(config.Worker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := client.Transport.(*http.Transport) //nolint:forcetypeassert // nothing else is possible
+	t.Cleanup(transport.CloseIdleConnections)
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || string(got) != "HTTP/1.1" {
+		t.Errorf("the request was sent with %s (%v), want HTTP/1.1", got, err)
 	}
 }
