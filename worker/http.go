@@ -19,8 +19,11 @@ const keepIdle = 2 * time.Second
 func newHTTP(c config.Worker) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext, transport.IdleConnTimeout = newDialer().DialContext, keepIdle
-	transport.Protocols = &http.Protocols{} // with HTTP/2 all requests would share one connection, which may be broken
+	// With HTTP/2 all requests would share one connection, which may be broken. Both sides agree on it inside TLS, so the
+	// default's TLS settings, which offer it, have to go too.
+	transport.Protocols = &http.Protocols{}
 	transport.Protocols.SetHTTP1(true)
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.Cert != "" {
 		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
@@ -29,7 +32,7 @@ func newHTTP(c config.Worker) (*http.Client, error) {
 		if _, err := read(nil); err != nil {
 			return nil, fmt.Errorf("the worker's certificate: %w", err)
 		}
-		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: read}
+		transport.TLSClientConfig.GetClientCertificate = read
 	}
 	return &http.Client{Transport: transport}, nil
 }

@@ -3,7 +3,6 @@ package worker
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"io"
 	"net"
@@ -133,7 +132,7 @@ func TestEachOpenRequestHasItsOwnConnection(t *testing.T) {
 	t.Cleanup(transport.CloseIdleConnections)
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
-	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	transport.TLSClientConfig.RootCAs = pool
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
