@@ -107,7 +107,7 @@ func (s *fleetSite) urls() (urls []string) {
 	return urls
 }
 
-// siteUse is what all orchestrators together use: bytes of memory, and the mean number of cores during fleetWatch.
+// siteUse is what all orchestrators together use: bytes of memory, and the mean number of cores during crowdWatch.
 type siteUse struct {
 	memory int64
 	cores  float64
@@ -116,10 +116,10 @@ type siteUse struct {
 
 func (s *fleetSite) use(ctx context.Context) (u siteUse, err error) {
 	cpu := s.cpu()
-	if err := pause(ctx, fleetWatch); err != nil {
+	if err := pause(ctx, crowdWatch); err != nil {
 		return u, err
 	}
-	u.cores = (s.cpu() - cpu).Seconds() / fleetWatch.Seconds()
+	u.cores = (s.cpu() - cpu).Seconds() / crowdWatch.Seconds()
 	for _, o := range s.all {
 		o.Signal(syscall.SIGUSR1)
 	}

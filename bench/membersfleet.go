@@ -16,6 +16,8 @@ const (
 	// crowdArrive is how many workers connect per second before the cost is measured. It is less than orchestrators
 	// accept.
 	crowdArrive = 150
+	// crowdWatch is the longest time between two garbage collections in Go. A shorter one would contain one by chance.
+	crowdWatch = 2 * time.Minute
 	// fleetEvents is more than the number of newest events that an orchestrator keeps in memory.
 	fleetEvents = 11_000
 	crowdRate   = 300              // runs per second

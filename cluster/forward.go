@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"svc"
 	"svc/arrivals"
@@ -125,17 +126,19 @@ type forwarder struct {
 	line  *arrivals.Line      // of workers that connect
 
 	mostUplinks int64
-	opening     atomic.Int64 // uplinks
+	opening     atomic.Int64   // uplinks
+	full        rate.Sometimes // limits the log lines about refused workers
 
 	requests, failed atomic.Int64
 }
 
 func newForwarder(m *Member) *forwarder {
 	dialer := &net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}
-	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(arrivals.AtOnceForward), links: ownConns{dialer}, mostUplinks: mostUplinks(), inner: &http.Transport{
-		DialContext:         dialer.DialContext,
-		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
-	}}
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), line: arrivals.NewLine(arrivals.AtOnceForward), links: ownConns{dialer},
+		mostUplinks: mostUplinks(), full: rate.Sometimes{Interval: 10 * time.Second}, inner: &http.Transport{
+			DialContext:         dialer.DialContext,
+			MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
+		}}
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: f.rewrite, Transport: f, FlushInterval: -1, BufferPool: buffers{},
 		ModifyResponse: f.answered,
@@ -152,7 +155,7 @@ func newForwarder(m *Member) *forwarder {
 			case errors.Is(err, errUnreachable) && m.Standby != nil && m.RecordsMostly(asked):
 				m.Standby.ServeHTTP(w, asked)
 			default:
-				m.refuse(w, r, err)
+				f.refuse(w, r, err)
 			}
 		},
 		ErrorLog: slog.NewLogLogger(m.Log.Handler(), slog.LevelDebug),
@@ -166,7 +169,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		opening := f.opening.Add(1)
 		defer f.opening.Add(-1)
 		if opening+f.m.uplinks.Load() > f.mostUplinks {
-			f.m.refuse(w, r, errFull)
+			f.refuse(w, r, errFull)
 			return
 		}
 	}
@@ -189,6 +192,17 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.proxy.ServeHTTP(w, r)
+}
+
+// refuse responds with an error, and logs it if the limit of open files is the reason.
+func (f *forwarder) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errFull) {
+		f.full.Do(func() {
+			f.m.Log.Warn("this orchestrator has reached its limit of open files and refuses workers; raise LimitNOFILE",
+				"uplinks", f.m.uplinks.Load(), "most", f.mostUplinks)
+		})
+	}
+	f.m.refuse(w, r, err)
 }
 
 type (
@@ -284,7 +298,7 @@ func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 				case r.Context().Err() != nil:
 					return nil, r.Context().Err()
 				case outOfFiles(err):
-					return nil, errFull.Because(err)
+					return nil, errors.Join(errFull, err)
 				case errors.Is(err, errNotLeading) && !intact(r):
 					return nil, errNoLeader
 				case sent && !f.repeatable(r) || !intact(r):

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc/arrivals"
+	"svc/internal/textbuffer"
 )
 
 // uplinks returns a leader's handler that accepts the sockets of workers and sends them to accepted.
@@ -368,12 +370,13 @@ func TestWorkersThatConnectThroughAFollowerAreLinedUp(t *testing.T) {
 // A follower refuses uplinks before it runs out of files: without any it could serve nobody.
 func TestAFollowerRefusesUplinksAboveItsLimit(t *testing.T) {
 	t.Parallel()
-	b := &board{}
-	leader, follower := newTestMember(t, b, "a"), newTestMember(t, b, "b")
+	b, logs := &board{}, &textbuffer.Buffer{}
+	leader := newTestMember(t, b, "a")
+	follower := newTestMember(t, b, "b", func(c *Config) { c.Log = slog.New(slog.NewTextHandler(logs, nil)) })
 	if least := int64(300); follower.forward.mostUplinks < least {
 		t.Errorf("the limit is %d, want at least %d", follower.forward.mostUplinks, least)
 	}
-	follower.forward.mostUplinks = 1
+	follower.forward.mostUplinks, follower.forward.full.Interval = 1, time.Hour
 	accepted := make(chan *websocket.Conn, 1)
 	mux := http.NewServeMux()
 	mux.Handle("/uplink", uplinks(t, accepted))
@@ -388,8 +391,13 @@ func TestAFollowerRefusesUplinksAboveItsLimit(t *testing.T) {
 		_ = (<-accepted).CloseNow()
 		return resp.StatusCode, conn.CloseNow()
 	}
-	if status, err := again(); status != http.StatusServiceUnavailable || err == nil {
-		t.Errorf("the second one got %d: %v", status, err)
+	for range 2 {
+		if status, err := again(); status != http.StatusServiceUnavailable || err == nil {
+			t.Errorf("the second one got %d: %v", status, err)
+		}
+	}
+	if n := strings.Count(logs.String(), "raise LimitNOFILE"); n != 1 {
+		t.Errorf("the limit is in the log %d times, want once: %s", n, logs)
 	}
 	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
 		t.Errorf("another request got %q", got)
