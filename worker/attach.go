@@ -31,6 +31,8 @@ type attach struct {
 	over  chan struct{} // closed when the relay has ended
 	typed chan struct{} // holds a token for each frame that need not wait for its gap
 
+	drawing sync.Mutex // held while output is queued, and while the session is resized
+
 	mu   sync.Mutex // guards the fields below
 	term *tmux.Attachment
 	shut bool
@@ -111,7 +113,9 @@ func (a *attach) pump(term *tmux.Attachment) {
 			gap := time.NewTimer(frameGap)
 			left := make(chan struct{})
 			frame := &wire.AttachData{AttachID: a.id, Bytes: append([]byte(nil), buf[:n]...)}
+			a.drawing.Lock()
 			a.l.out.push(laneAttach, frame, func() { close(left) })
+			a.drawing.Unlock()
 			goOn := await(left, a.over) && a.rest(gap)
 			gap.Stop()
 			if !goOn {

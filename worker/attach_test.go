@@ -110,6 +110,36 @@ func TestALargerSizeIsReportedBeforeAnythingIsDrawnInIt(t *testing.T) {
 	}
 }
 
+// A viewer that shows only a part of a larger screen ignores what is drawn before it has the smaller size, and tmux does
+// not draw it again.
+func TestASmallerSizeIsReportedBeforeTheScreenIsDrawnInIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.TmuxBin = lateTmux(t, "resize-window")
+	l.start()
+	run := l.begin(`echo welcome; read line`)
+	l.wait("the screen", l.o.shows(run, "welcome"))
+	l.o.send(&wire.AttachOpen{AttachID: "a", RunID: run, Attempt: 1, Rows: 50, Cols: 220})
+	frames := func() []wire.Frame { return framesOf[wire.Frame](l.o) }
+	// drawnIn reports whether the screen was drawn after the report of a size, which is one of since.
+	drawnIn := func(since []wire.Frame, rows int) bool {
+		sized := slices.IndexFunc(since, func(f wire.Frame) bool {
+			size, ok := f.(*wire.AttachResized)
+			return ok && size.Rows == rows
+		})
+		return sized >= 0 && slices.ContainsFunc(since[sized:], func(f wire.Frame) bool {
+			data, ok := f.(*wire.AttachData)
+			return ok && bytes.Contains(data.Bytes, []byte("welcome"))
+		})
+	}
+	l.wait("the whole screen", func() bool { return drawnIn(frames(), 50) })
+	for _, size := range []paneSize{{100, 30}, {220, 50}} {
+		before := len(frames())
+		l.o.send(&wire.AttachResize{AttachID: "a", Rows: size.rows, Cols: size.cols})
+		l.wait("the screen after the new size", func() bool { return drawnIn(frames()[before:], size.rows) })
+	}
+}
+
 func TestTheEndOfASessionClosesItsRelays(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

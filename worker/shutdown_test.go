@@ -14,7 +14,7 @@ import (
 func TestAShutdownInTheMiddleOfAStartLeavesTheSessionAlive(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.opts.TmuxBin = slowTmux(t)
+	l.opts.TmuxBin = lateTmux(t, "new-session")
 	l.start()
 	run, mark := svc.NewRunID(), filepath.Join(string(l.dir), "begun")
 	l.dispatch(run, 1, "touch "+mark+"; read line; exit 8")
@@ -35,11 +35,11 @@ func TestAShutdownInTheMiddleOfAStartLeavesTheSessionAlive(t *testing.T) {
 	l.cleared(run, 1)
 }
 
-// slowTmux is a tmux that reports a new session only after a second.
-func slowTmux(t *testing.T) string {
+// lateTmux is a tmux that reports the end of a command, such as new-session, only after a second.
+func lateTmux(t *testing.T, command string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tmux")
-	script := "#!/bin/sh\ntmux \"$@\"; code=$?\ncase \"$*\" in *new-session*) sleep 1;; esac\nexit $code\n"
+	script := "#!/bin/sh\ntmux \"$@\"; code=$?\ncase \"$*\" in *" + command + "*) sleep 1;; esac\nexit $code\n"
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func slowTmux(t *testing.T) string {
 func TestAStartIsToldWhenTheSessionCanBeReached(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.opts.TmuxBin = slowTmux(t)
+	l.opts.TmuxBin = lateTmux(t, "new-session")
 	l.start()
 	run := l.begin("read line; exit 0")
 	if !l.w.session(run, 1).where().live {

@@ -31,6 +31,10 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 	was := s.size()
 	s.noteSize(paneSize{cols, rows}) // before the program redraws
 	w.shrinkTerminals(ctx, s, p, paneSize{min(was.cols, cols), min(was.rows, rows)})
+	attached := w.attachesOf(s)
+	for _, a := range attached {
+		a.drawing.Lock()
+	}
 	if err := p.server.Resize(ctx, p.pane, cols, rows); err != nil {
 		s.log.Warn("the session cannot be resized", "error", err)
 		s.noteSize(was)
@@ -40,10 +44,11 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 		s.sized, s.sizeChanged = paneSize{cols, rows}, true
 		s.mu.Unlock()
 	}
-	for _, a := range w.attachesOf(s) {
-		// In this order: a viewer that draws a larger screen before it has its size scrolls the upper rows away, and
-		// tmux does not draw them again.
+	for _, a := range attached {
+		// In this order: a viewer that draws a larger screen before it has its size scrolls the upper rows away. One that
+		// shows a part of a larger screen ignores what is drawn before it has the smaller size. tmux draws neither again.
 		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
+		a.drawing.Unlock()
 		a.resize(cols, rows)
 	}
 }

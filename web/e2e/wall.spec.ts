@@ -1,15 +1,17 @@
+import type { WebSocket } from '@playwright/test';
 import { expect, screen, test } from './support/test.ts';
 
 test('the wall shows live screens, those that need you first, and takes keys without leaving', async ({
   page,
   lab,
 }) => {
-  const sockets = new Set<string>();
+  // A tile and the enlarged screen of the same run have a socket each, and one may open before the other is closed.
+  const sockets = new Set<WebSocket>();
+  const paths = () => [...sockets].map((socket) => new URL(socket.url()).pathname);
   page.on('websocket', (socket) => {
-    const path = new URL(socket.url()).pathname;
-    if (!path.endsWith('/pane/ws')) return;
-    sockets.add(path);
-    socket.on('close', () => sockets.delete(path));
+    if (!new URL(socket.url()).pathname.endsWith('/pane/ws')) return;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
   });
   await lab.run('i=0; while :; do i=$((i+1)); echo "tick $i"; sleep 0.5; done', 'Ticks away');
   const asks = await lab.run(
@@ -28,7 +30,7 @@ test('the wall shows live screens, those that need you first, and takes keys wit
   // One screen is enlarged, answered, and closed with Esc.
   await tiles.getByRole('button', { name: /Asks on the wall/ }).click();
   await expect(page.getByRole('heading', { level: 1, name: /Asks on the wall/ })).toBeVisible();
-  await expect.poll(() => [...sockets]).toEqual([`/api/v1/runs/${asks.id}/pane/ws`]);
+  await expect.poll(paths).toEqual([`/api/v1/runs/${asks.id}/pane/ws`]);
   await page.getByRole('button', { name: 'Answer' }).click();
   await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
   await expect(page.getByText('You are typing')).toBeVisible();
