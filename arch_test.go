@@ -81,17 +81,18 @@ var architecture = arch.Rules{
 		"e2e/hostile":          {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/soak":             {TestImports: append([]string{"internal/proctest"}, product...)},
 		"internal/arch":        {},
-		"internal/pgtest":      {},
+		"internal/pgtest":      {Imports: []string{"internal/waittest"}},
 		"internal/textbuffer":  {},
 		"internal/clocktest":   {},
 		"internal/needtest":    {},
+		"internal/waittest":    {},
 		"internal/inotifytest": {},
 		"internal/castsvg":     {Imports: []string{"asciicast"}, Never: join(sql, http)},
 		"internal/sbom":        {Never: join(sql, http)},
 		"internal/deb":         {Never: join(sql, http)},
-		"internal/proctest":    {Imports: []string{".", "api", "internal/clocktest"}},
+		"internal/proctest":    {Imports: []string{".", "api", "internal/clocktest", "internal/waittest"}},
 	},
-	TestSupport: []string{".", "internal/clocktest", "internal/inotifytest", "internal/needtest", "internal/pgtest", "internal/textbuffer"},
+	TestSupport: []string{".", "internal/clocktest", "internal/inotifytest", "internal/needtest", "internal/pgtest", "internal/textbuffer", "internal/waittest"},
 }
 
 // product is every package that cli wires together.

@@ -18,6 +18,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/config"
+	"svc/internal/waittest"
 	"svc/safetext"
 )
 
@@ -48,7 +49,7 @@ func onTerminal(t *testing.T, url string, args ...string) string {
 		in: line, out: newStream(line), err: newStream(line), now: time.Now, flags: map[string]config.Flag{},
 		src: config.Sources{Env: func(name string) string { return env[name] }},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	_ = a.run(ctx, args)
 	_, _ = line.WriteString(end)

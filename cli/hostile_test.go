@@ -17,6 +17,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/config"
+	"svc/internal/waittest"
 )
 
 // evil is text that an agent, a worker or an orchestrator could send anywhere. It has sequences that set the
@@ -106,7 +107,7 @@ func hostileOrchestrator(t *testing.T, refuses bool) string {
 // printed.
 func printsOf(t *testing.T, url string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	_, said := callAs(ctx, t.TempDir(), url, args...)
 	return said

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/waittest"
 	"svc/store"
 )
 
@@ -280,7 +281,7 @@ func TestOneThatStandsByTellsItsOwnState(t *testing.T) {
 		t.Errorf("while nobody leads it answers %q", got)
 	}
 	b.lead(leader, 1, respondWith("the leader's"))
-	eventually(t, "it answers by itself", func() bool {
+	waittest.Eventually(t, "it answers by itself", func() bool {
 		return follower.askFor(t, http.MethodGet, "/readyz", "") == "200 ready, with warnings"
 	})
 }
@@ -405,7 +406,7 @@ func TestEachTellsOfItself(t *testing.T) {
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil)
 		follower.ServeHTTP(httptest.NewRecorder(), r)
 	}()
-	eventually(t, "it does not reach the leader", func() bool { return !follower.Figures().Reachable })
+	waittest.Eventually(t, "it does not reach the leader", func() bool { return !follower.Figures().Reachable })
 	cancel()
 	<-gone
 }

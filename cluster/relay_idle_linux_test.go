@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"svc/internal/waittest"
 )
 
 // loopByHand is a relayLoop whose events a test handles.
@@ -28,7 +30,7 @@ func (l loopByHand) pass(from, to *net.TCPConn) {
 		arrived <- err
 	}()
 	events, found, n := make([]unix.EpollEvent, loopEvents), make([]*relayEnd, loopEvents), 0
-	eventually(l.t, "the data arrives", func() bool {
+	waittest.Eventually(l.t, "the data arrives", func() bool {
 		if err := l.wait.Control(func(set uintptr) { n, _ = pollNow(set, events) }); err != nil {
 			l.t.Fatal(err)
 		}

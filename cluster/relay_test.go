@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"svc/internal/waittest"
 )
 
 // ways are the ways in which uplinks are relayed: by relayLoop, if the system has one, and by goroutines, which relay the
@@ -81,7 +83,7 @@ func sockets(t *testing.T) (ours, theirs *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = dialed.Close() })
-	limit := time.Now().Add(time.Minute)
+	limit := time.Now().Add(waittest.Patience)
 	if err := errors.Join(dialed.SetDeadline(limit)); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +185,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 				}
 				wantAll(t, "the worker", worker, c.want)
 				_ = worker.Close()
-				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+				waittest.Eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 			})
 		})
 	}
@@ -197,7 +199,7 @@ func TestARelayedUplinkEndsWithEitherSide(t *testing.T) {
 				}
 				wantAll(t, "the leader", leader, message(300))
 				_ = leader.Close()
-				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+				waittest.Eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 			})
 		})
 	}
@@ -226,7 +228,7 @@ func TestTheEndOfAnUplinkReachesAPeerThatIsSending(t *testing.T) {
 				wantAll(t, "the sender", sender, want)
 				_ = sender.Close()
 				sending.Wait()
-				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+				waittest.Eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 			})
 		})
 	}
@@ -238,7 +240,7 @@ func TestAnEndedUplinkIsClosedAlsoIfThePeerDoesNotCloseIt(t *testing.T) {
 		worker, leader := b.uplink(t)
 		_ = leader.Close()
 		wantAll(t, "the worker", worker, restartFrame)
-		eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+		waittest.Eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 	})
 }
 
@@ -254,7 +256,7 @@ func TestAPeerThatNeverReadsIsDisconnected(t *testing.T) {
 				} else {
 					fill(t, worker)
 				}
-				eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
+				waittest.Eventually(t, "it does not count any more", func() bool { return b.open.Load() == 0 })
 			})
 		})
 	}
@@ -365,6 +367,6 @@ func TestUplinksComeAndGo(t *testing.T) {
 			})
 		}
 		all.Wait()
-		eventually(t, "all are closed", func() bool { return b.open.Load() == 0 })
+		waittest.Eventually(t, "all are closed", func() bool { return b.open.Load() == 0 })
 	})
 }

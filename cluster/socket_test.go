@@ -12,9 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/coder/websocket"
+
+	"svc/internal/waittest"
 )
 
 // message returns a frame with size bytes as a server sends it.
@@ -80,7 +81,7 @@ func TestAnUplinkCountsWhereItIsOpenUntilItIsClosed(t *testing.T) {
 			t.Error("it goes on")
 		}
 		_ = conn.CloseNow()
-		eventually(t, o.ID+" counts no uplink any more", func() bool { return o.uplinks.Load() == 0 })
+		waittest.Eventually(t, o.ID+" counts no uplink any more", func() bool { return o.uplinks.Load() == 0 })
 	}
 }
 
@@ -106,7 +107,7 @@ func TestAnUplinkKeepsNothingOfItsRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what the server had of the request is collected", func() bool {
+	waittest.Eventually(t, "what the server had of the request is collected", func() bool {
 		runtime.GC()
 		select {
 		case <-collected:
@@ -128,7 +129,7 @@ func TestOneThatCannotServeTurnsItsClientsAway(t *testing.T) {
 	}
 	b.set(func(b *board) { b.down = true })
 	for _, o := range []*testMember{leader, follower} {
-		eventually(t, o.ID+" turns its clients away without the database", func() bool { return closesConnection(t, o) })
+		waittest.Eventually(t, o.ID+" turns its clients away without the database", func() bool { return closesConnection(t, o) })
 	}
 }
 
@@ -145,17 +146,4 @@ func closesConnection(t *testing.T, o *testMember) bool {
 	}
 	_ = resp.Body.Close()
 	return resp.Close
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	limit, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"svc/arrivals"
 	"svc/internal/textbuffer"
+	"svc/internal/waittest"
 )
 
 // uplinks returns a leader's handler that accepts the sockets of workers and sends them to accepted.
@@ -126,7 +127,7 @@ func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
 	_ = (<-killed).Close()
 	wantAll(t, "the worker", conn, restartFrame)
 	_ = conn.Close()
-	eventually(t, "it does not count any more", func() bool { return follower.uplinks.Load() == 0 })
+	waittest.Eventually(t, "it does not count any more", func() bool { return follower.uplinks.Load() == 0 })
 }
 
 const upgradeAnswer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Accept: x\r\n\r\n"
@@ -225,7 +226,7 @@ func TestAnUplinkWaitsForALeader(t *testing.T) {
 		}
 		dialed <- err
 	}()
-	eventually(t, "the request is held", func() bool { return follower.Figures().Forwarded == 1 })
+	waittest.Eventually(t, "the request is held", func() bool { return follower.Figures().Forwarded == 1 })
 	b.lead(leader, 1, uplinks(t, accepted))
 	if err := <-dialed; err != nil {
 		t.Error(err)
@@ -261,7 +262,7 @@ func TestTheAnswerToARefusedUplinkEndsWithItsWorker(t *testing.T) {
 	_ = answer.Body.Close()
 	select {
 	case <-gone:
-	case <-time.After(time.Minute):
+	case <-time.After(waittest.Patience):
 		t.Error("the leader still sends the response")
 	}
 }
@@ -294,7 +295,7 @@ func TestTheEndOfATermWaitsForUplinksThatAreOpening(t *testing.T) {
 	r.Header.Set("Upgrade", "websocket")
 	var handled sync.WaitGroup
 	handled.Go(func() { follower.ServeHTTP(slowWorker{httptest.NewRecorder()}, r) })
-	eventually(t, "the uplink is open", func() bool { return follower.uplinks.Load() == 1 })
+	waittest.Eventually(t, "the uplink is open", func() bool { return follower.uplinks.Load() == 1 })
 	term, _, _ := follower.state()
 	term.end()
 	term.relayed()
@@ -356,7 +357,7 @@ func TestWorkersThatConnectThroughAFollowerAreLinedUp(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the first ones are at the leader", func() bool { return asked.Load() >= arrivals.AtOnceForward })
+	waittest.Eventually(t, "the first ones are at the leader", func() bool { return asked.Load() >= arrivals.AtOnceForward })
 	if got := follower.askFor(t, http.MethodGet, "/other", ""); got != "200 " {
 		t.Errorf("another request got %q", got)
 	}
@@ -403,7 +404,7 @@ func TestAFollowerRefusesUplinksAboveItsLimit(t *testing.T) {
 		t.Errorf("another request got %q", got)
 	}
 	_ = worker.CloseNow()
-	eventually(t, "there is room after the first has gone", func() bool {
+	waittest.Eventually(t, "there is room after the first has gone", func() bool {
 		status, err := again()
 		return status == http.StatusSwitchingProtocols && err == nil
 	})

@@ -15,16 +15,12 @@ import (
 	"time"
 
 	"svc/internal/textbuffer"
+	"svc/internal/waittest"
 )
 
-// patience is the limit of every wait in these tests. It is long because the
-// machine may be busy. A test that passes does not wait that long.
-const patience = 2 * time.Minute
-
-// await polls a condition until it is true, returns an error, or patience has
-// passed.
+// await polls a condition until it is true, returns an error, or waittest.Patience has passed.
 func await(is func() (bool, error)) error {
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(waittest.Patience)
 	defer deadline.Stop()
 	look := time.NewTicker(100 * time.Millisecond) // the condition may start a program
 	defer look.Stop()
@@ -82,7 +78,7 @@ func (l *lab) close() {
 func (l *lab) endSessions() error {
 	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*", "*")) // the pattern is well formed
 	for _, socket := range sockets {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 		_ = exec.CommandContext(ctx, "tmux", "-S", socket, "kill-server").Run() // it may have ended by itself
 		cancel()
 	}
@@ -213,12 +209,12 @@ func (p *process) end(s os.Signal) error {
 }
 
 // wait waits until the process has ended, and returns its error. It kills the
-// process after patience.
+// process after waittest.Patience.
 func (p *process) wait() error {
 	select {
 	case <-p.ended:
 		return p.err
-	case <-time.After(patience):
+	case <-time.After(waittest.Patience):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 		return fmt.Errorf("svc %s did not end\n%s", p.verb, p.stderr)

@@ -19,6 +19,7 @@ import (
 	"svc/internal/needtest"
 	"svc/internal/proctest"
 	"svc/internal/textbuffer"
+	"svc/internal/waittest"
 )
 
 // proxies build a proxy's complete configuration from the snippet in the
@@ -125,7 +126,7 @@ func (s site) startProxy(cmd *exec.Cmd) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		select {
 		case <-ended:
-		case <-time.After(patience):
+		case <-time.After(waittest.Patience):
 			_ = cmd.Process.Kill()
 			<-ended
 		}
@@ -163,7 +164,7 @@ func (s site) client() *http.Client {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
-	return &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	return &http.Client{Timeout: waittest.Patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 }
 
 func freeAddress(t *testing.T) string {
@@ -200,7 +201,7 @@ func checkProxy(t *testing.T, s site) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	address := s.origin + "/api/v1/runs/" + run + "/pane/ws?token=" + url.QueryEscape(strings.TrimSpace(string(token)))
 	client := s.client()

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"svc/internal/needtest"
+	"svc/internal/waittest"
 )
 
 // machine simulates a separate machine: it has its own network namespace, home
@@ -74,7 +74,7 @@ func newMachine(t *testing.T, id uint32, which string) *machine {
 
 func run(t *testing.T, name string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // a clean-up outlives the test's context
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience) // a clean-up outlives the test's context
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		t.Errorf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/internal/clocktest"
+	"svc/internal/waittest"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -33,7 +34,7 @@ func latest(t *testing.T, p *Panes, runID string) *PaneSnapshot {
 
 func next(t *testing.T, w *PaneWatch) *PaneSnapshot {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	s, err := w.Next(ctx)
 	if err != nil {

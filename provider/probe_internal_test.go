@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/waittest"
 )
 
 const systemPath = "/usr/bin:/bin"
@@ -127,7 +128,7 @@ func TestAProbeThatHangsEndsWithAllItStarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "process "+field+" is gone", func() bool { return !running(pid) })
+		waittest.Eventually(t, "process "+field+" is gone", func() bool { return !running(pid) })
 	}
 }
 
@@ -138,7 +139,7 @@ func TestAChildThatKeepsTheOutputOpenHoldsNothingUpAndIsEnded(t *testing.T) {
 	if !got.Available || err != nil {
 		t.Fatalf("got %+v", got)
 	}
-	eventually(t, "the child is gone", func() bool { return !running(pid) })
+	waittest.Eventually(t, "the child is gone", func() bool { return !running(pid) })
 }
 
 func TestAProbeEndsWithItsContext(t *testing.T) {
@@ -182,19 +183,4 @@ func running(pid int) bool {
 	}
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || !strings.Contains(string(stat), ") Z ")
-}
-
-// eventually waits for a condition, for a few seconds at most.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(10 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("timed out waiting until %s", what)
-		}
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"svc/atomicfile"
 	"svc/internal/clocktest"
 	"svc/internal/textbuffer"
+	"svc/internal/waittest"
 )
 
 // catalogWith returns a catalog with a single entry.
@@ -60,7 +61,7 @@ func watch(t *testing.T, path string) watched {
 // becomes waits until the active catalog has exactly these ids.
 func (w watched) becomes(t *testing.T, ids ...string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("the catalog has %v; it has %v", ids, w.Current().IDs()), func() bool { return slices.Equal(w.Current().IDs(), ids) })
+	waittest.Eventually(t, fmt.Sprintf("the catalog has %v; it has %v", ids, w.Current().IDs()), func() bool { return slices.Equal(w.Current().IDs(), ids) })
 }
 
 func write(t *testing.T, path, text string) {
@@ -248,7 +249,7 @@ func TestAFileThatIsGoneLeavesTheOldOneInForceUntilItIsBack(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	write(t, path, catalogWith("a")) // exactly as it was
-	eventually(t, "all is well again", func() bool { return strings.Contains(w.log.String(), "valid again") })
+	waittest.Eventually(t, "all is well again", func() bool { return strings.Contains(w.log.String(), "valid again") })
 	must(t, os.Remove(path))
 	<-w.errors
 	write(t, path, catalogWith("b"))

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"svc"
+	"svc/internal/waittest"
 	"svc/rundir"
 )
 
@@ -116,7 +117,7 @@ func TestNumbersOfProcessesThatAreKilledAndStoppedOnlyGrow(t *testing.T) {
 		for range 6 {
 			running = append(running, putterProcess(t, d, a.RunID))
 		}
-		waitFor(t, "the first signal of the round", func() bool { return newest(t, d) > floor })
+		waittest.Eventually(t, "the first signal of the round", func() bool { return newest(t, d) > floor })
 		stopped := running[round%len(running)]
 		_ = stopped.Process.Signal(syscall.SIGSTOP) // it may have ended
 		_ = running[(round+1)%len(running)].Process.Kill()
@@ -172,18 +173,6 @@ func senderOf(t *testing.T, payload string) (who string, count int) {
 		t.Fatalf("payload %q: %v", payload, err)
 	}
 	return who, count
-}
-
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	limit := time.After(time.Minute)
-	for !ok() {
-		select {
-		case <-limit:
-			t.Fatalf("timed out waiting for %s", what)
-		case <-time.After(time.Millisecond):
-		}
-	}
 }
 
 func TestTheEndHasItsPlaceOnAFullDiskBehindManySignals(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc"
+	"svc/internal/waittest"
 )
 
 func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
@@ -48,7 +49,7 @@ func TestTheLogHasThePathAndNeverTheQuery(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	g.call("GET", "/api/v1/runs/"+noID+"/pane/ws?token="+userToken, nil, with("X-Request-Id", "mine"))
-	eventually(t, "the request is in the log", func() bool { return strings.Contains(g.logs.String(), "request_id=mine") })
+	waittest.Eventually(t, "the request is in the log", func() bool { return strings.Contains(g.logs.String(), "request_id=mine") })
 	log := g.logs.String()
 	if !strings.Contains(log, "path=/api/v1/runs/"+noID+"/pane/ws ") || !strings.Contains(log, "status=404") {
 		t.Errorf("got %s", log)
@@ -93,7 +94,7 @@ func TestWhatGoesWrongInsideStaysInside(t *testing.T) {
 		if strings.Contains(got.Body, "secret") {
 			t.Errorf("%s: got %s", path, got.Body)
 		}
-		eventually(t, "the cause is in the log", func() bool {
+		waittest.Eventually(t, "the cause is in the log", func() bool {
 			for line := range strings.SplitSeq(g.logs.String(), "\n") {
 				if strings.Contains(line, "request_id=id-of-"+path) && strings.Contains(line, "level=ERROR") && (path == "slow" || strings.Contains(line, "a secret of ours")) {
 					return true
@@ -135,7 +136,7 @@ func TestARefusalWithATurnCostsLittle(t *testing.T) {
 			t.Errorf("got status %d, header %v; is the connection closed: %v", res.StatusCode, res.Header, res.Close)
 		}
 	}
-	eventually(t, "the log has all", func() bool { return strings.Count(g.logs.String(), "path=/api/v1/crowded") == 3 })
+	waittest.Eventually(t, "the log has all", func() bool { return strings.Count(g.logs.String(), "path=/api/v1/crowded") == 3 })
 	log := g.logs.String()
 	if strings.Contains(log, "level=ERROR") || strings.Count(log, "level=WARN") != 1 {
 		t.Errorf("want a line for operators and the rest for those who debug, got %s", log)

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -84,7 +85,7 @@ func TestTheUpgradeSaysWhatAWorkerCanDo(t *testing.T) {
 	if _, err := dial("keys, teleport,\tstop"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the host is connected with what its upgrade said", func() bool {
+	waittest.Eventually(t, "the host is connected with what its upgrade said", func() bool {
 		link, connected := g.Engine.Hub.Uplinks.Of(host)
 		return connected && link.Has(wire.CapKeys) && link.Has(wire.CapStop) && !link.Has(wire.CapAttach)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -77,7 +78,7 @@ func TestKeysAreJudgedByTheWorkerAndAnsweredInTheRequest(t *testing.T) {
 		t.Errorf("keys are in the journal: %s", events)
 	}
 	_ = c.CloseNow()
-	eventually(t, "the host is gone", func() bool {
+	waittest.Eventually(t, "the host is gone", func() bool {
 		r := g.call("POST", path, `{"keys":["yes"]}`)
 		return r.Status == http.StatusServiceUnavailable && r.code() == string(svc.CodeHostNotConnected)
 	})

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"svc/internal/waittest"
 )
 
 // start runs the rig's server on its own listener. The returned function ends it and returns the result of Run.
@@ -38,7 +40,7 @@ func (g *rig) start() (net.Addr, func() error) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(20 * time.Second):
+		case <-time.After(waittest.Patience):
 			return fmt.Errorf("Run did not return")
 		}
 	}
@@ -201,8 +203,8 @@ func TestAStreamWhoseClientDoesNotReadIsCutOff(t *testing.T) {
 	streams := func(n int) bool {
 		return strings.Contains(g.call("GET", "/metrics", nil).Body, fmt.Sprintf("svc_event_streams %d\n", n))
 	}
-	eventually(t, "the stream is open", func() bool { return streams(1) })
-	eventually(t, "the client is cut off", func() bool { return streams(0) })
+	waittest.Eventually(t, "the stream is open", func() bool { return streams(1) })
+	waittest.Eventually(t, "the client is cut off", func() bool { return streams(0) })
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -221,7 +223,7 @@ func TestABodyThatDoesNotArriveIsNotWaitedFor(t *testing.T) {
 	if _, err := fmt.Fprintf(c, "POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", userToken); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetReadDeadline(time.Now().Add(liveWait))
+	_ = c.SetReadDeadline(time.Now().Add(waittest.Patience))
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)

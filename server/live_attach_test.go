@@ -11,12 +11,13 @@ import (
 
 	"svc"
 	"svc/internal/clocktest"
+	"svc/internal/waittest"
 )
 
 func (s *liveStage) attach(run svc.Run) *client {
 	s.Helper()
 	c := s.dial("/runs/" + run.ID + "/attach/ws")
-	await(s.T, "an answer to the attach", func() bool { return len(c.of("lease_acquired"))+len(c.of("error")) > 0 })
+	waittest.Eventually(s.T, "an answer to the attach", func() bool { return len(c.of("lease_acquired"))+len(c.of("error")) > 0 })
 	return c
 }
 
@@ -39,19 +40,19 @@ func TestAttachRelaysBothWaysAndKeepsTheLease(t *testing.T) {
 	a.send(t, typed("ls\r"))
 	a.send(t, `{"type":"resize","rows":41,"cols":123}`)
 	b.send(t, typed("evil"))
-	await(t, "the input", func() bool { return s.link.got() == "input ls\r, resize 41x123" })
-	await(t, "the answer to the other's input", func() bool { return len(b.of("error")) == 2 })
+	waittest.Eventually(t, "the input", func() bool { return s.link.got() == "input ls\r, resize 41x123" })
+	waittest.Eventually(t, "the answer to the other's input", func() bool { return len(b.of("error")) == 2 })
 	s.emit("for all \x00\xff")
 	for _, c := range []*client{a, b} {
-		await(t, "the output", func() bool { return c.output() == "for all \x00\xff" })
+		waittest.Eventually(t, "the output", func() bool { return c.output() == "for all \x00\xff" })
 	}
 	_ = a.conn.CloseNow() // the connection breaks without a close frame
-	await(t, "the lease for the one who waited", func() bool { return len(b.of("lease_acquired")) == 1 })
-	await(t, "the end of the relay", func() bool { return len(s.link.relays()) == 1 })
+	waittest.Eventually(t, "the lease for the one who waited", func() bool { return len(b.of("lease_acquired")) == 1 })
+	waittest.Eventually(t, "the end of the relay", func() bool { return len(s.link.relays()) == 1 })
 	b.send(t, `{"type":"release_lease"}`)
-	await(t, "the release", func() bool { _, held := s.hub.Attach.Holder(run.ID); return !held })
+	waittest.Eventually(t, "the release", func() bool { _, held := s.hub.Attach.Holder(run.ID); return !held })
 	_ = b.conn.Close(websocket.StatusNormalClosure, "")
-	await(t, "the end of all relays", func() bool { return len(s.link.relays()) == 0 })
+	waittest.Eventually(t, "the end of all relays", func() bool { return len(s.link.relays()) == 0 })
 }
 
 func TestWhoseSocketIsOpenHasItsPlaceInTheLine(t *testing.T) {
@@ -118,7 +119,7 @@ func TestAFrameThatIsTooLargeClosesTheSocket(t *testing.T) {
 	c := s.attach(s.newRun(svc.RunRunning))
 	big := strings.Repeat("A", 1<<20)
 	c.send(t, typed(big))
-	await(t, "a paste of a megabyte", func() bool { return s.link.got() == "input "+big })
+	waittest.Eventually(t, "a paste of a megabyte", func() bool { return s.link.got() == "input "+big })
 	c.send(t, typed(big+big))
 	if code, _ := c.closed(t); code != websocket.StatusMessageTooBig {
 		t.Errorf("closed with %d", code)
@@ -132,16 +133,16 @@ func TestASocketThatIsNotReadHoldsUpNobody(t *testing.T) {
 	a := s.attach(run)
 	stuck := s.dialRaw("/runs/" + run.ID + "/attach/ws") // reads nothing
 	defer func() { _ = stuck.CloseNow() }()
-	await(t, "both relays", func() bool { return len(s.link.relays()) == 2 })
+	waittest.Eventually(t, "both relays", func() bool { return len(s.link.relays()) == 2 })
 	chunk, total := strings.Repeat("q", 100<<10), 0
 	for range 250 {
 		s.emit(chunk)
 		total += len(chunk)
 		want := total - 4<<20 // at the pace of the client that reads
-		await(t, "the output", func() bool { return a.received() >= want })
+		waittest.Eventually(t, "the output", func() bool { return a.received() >= want })
 	}
-	await(t, "all output", func() bool { return a.received() == total })
-	await(t, "the end of the one that does not read", func() bool { return len(s.link.relays()) == 1 })
+	waittest.Eventually(t, "all output", func() bool { return a.received() == total })
+	waittest.Eventually(t, "the end of the one that does not read", func() bool { return len(s.link.relays()) == 1 })
 }
 
 func TestTheFirstOutputIsNotDelayed(t *testing.T) {
@@ -152,7 +153,7 @@ func TestTheFirstOutputIsNotDelayed(t *testing.T) {
 	for i := range 5 {
 		begin := time.Now()
 		s.emit("x")
-		await(t, "the echo", func() bool { return c.received() == i+1 })
+		waittest.Eventually(t, "the echo", func() bool { return c.received() == i+1 })
 		best = min(best, time.Since(begin))
 		clocktest.Pause(110 * time.Millisecond)
 	}
@@ -193,23 +194,23 @@ func TestAClientThatAsksIsToldWhoSeesTheTerminal(t *testing.T) {
 	path := "/runs/" + run.ID
 	ben := s.dial(path + "/attach/ws?token=ben") // like clients of versions without the list
 	ann := s.dial(path + "/attach/ws?token=ann&watchers=true")
-	await(t, "the list", func() bool { return ann.names() == "ben* ann!" })
+	waittest.Eventually(t, "the list", func() bool { return ann.names() == "ben* ann!" })
 	if f := ann.of("watchers")[0]; len(f) != 3 || f["more"] != 0.0 {
 		t.Errorf("got %v", f)
 	}
 	live := s.dial(path + "/pane/ws?token=carl")
-	await(t, "the one who sees the screen", func() bool { return ann.names() == "ben* ann! ~carl" })
+	waittest.Eventually(t, "the one who sees the screen", func() bool { return ann.names() == "ben* ann! ~carl" })
 	ann.send(t, `{"type":"take_lease"}`)
-	await(t, "the new holder", func() bool { return ann.names() == "ben ann*! ~carl" })
+	waittest.Eventually(t, "the new holder", func() bool { return ann.names() == "ben ann*! ~carl" })
 	_ = live.conn.CloseNow()
-	await(t, "the end of the screen", func() bool { return ann.names() == "ben ann*!" })
+	waittest.Eventually(t, "the end of the screen", func() bool { return ann.names() == "ben ann*!" })
 	_ = ben.conn.Close(websocket.StatusNormalClosure, "")
-	await(t, "the one who left", func() bool { return ann.names() == "ann*!" })
+	waittest.Eventually(t, "the one who left", func() bool { return ann.names() == "ann*!" })
 	if n := len(ben.of("watchers")); n != 0 {
 		t.Errorf("who did not ask was sent %d lists", n)
 	}
 	off := s.dial(path + "/attach/ws?token=dora&watchers=false")
-	await(t, "the answer", func() bool { return len(off.of("error")) == 1 })
+	waittest.Eventually(t, "the answer", func() bool { return len(off.of("error")) == 1 })
 	if n := len(off.of("watchers")); n != 0 {
 		t.Errorf("who declined was sent %d lists", n)
 	}

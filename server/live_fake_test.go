@@ -22,27 +22,9 @@ import (
 	"svc"
 	"svc/engine"
 	"svc/hub"
+	"svc/internal/waittest"
 	"svc/wire"
 )
-
-// liveWait limits every wait of these tests. It only ends tests that hang: a loaded machine is slow, and the limit
-// must not fail a test on it.
-const liveWait = 60 * time.Second
-
-// await polls until the condition holds.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(liveWait)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s did not come within %v", what, liveWait)
-		}
-	}
-}
 
 // liveStage is a Live on a real listener, with runs and a worker that are controlled by the test.
 type liveStage struct {
@@ -262,7 +244,7 @@ func (s *liveStage) dial(path string) *client {
 
 func (s *liveStage) dialRaw(path string) *websocket.Conn {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), liveWait)
+	ctx, cancel := context.WithTimeout(s.Context(), waittest.Patience)
 	defer cancel()
 	conn, res, err := websocket.Dial(ctx, s.server.URL+path, nil)
 	if err != nil {
@@ -323,7 +305,7 @@ func (c *client) received() int {
 
 func (c *client) send(t *testing.T, frame string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), liveWait)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	if err := c.conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
 		t.Fatal(err)
@@ -335,7 +317,7 @@ func (c *client) closed(t *testing.T) (websocket.StatusCode, string) {
 	t.Helper()
 	select {
 	case <-c.done:
-	case <-time.After(liveWait):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the socket is still open")
 	}
 	var ce websocket.CloseError

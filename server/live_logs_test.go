@@ -13,6 +13,7 @@ import (
 
 	"svc"
 	"svc/internal/clocktest"
+	"svc/internal/waittest"
 )
 
 func TestLogsAreServedAsAsked(t *testing.T) {
@@ -102,7 +103,7 @@ func wantLine(t *testing.T, lines <-chan string, want string) {
 		if got != want {
 			t.Errorf("got line %q, want %q", got, want)
 		}
-	case <-time.After(liveWait):
+	case <-time.After(waittest.Patience):
 		t.Fatalf("line %q did not come", want)
 	}
 }
@@ -112,7 +113,7 @@ func wantEnd(t *testing.T, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(liveWait):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the log did not end")
 		return nil
 	}
@@ -217,7 +218,7 @@ func TestALogWhoseReaderDoesNotReadIsCutOff(t *testing.T) {
 			}
 			select {
 			case <-ended:
-			case <-time.After(liveWait):
+			case <-time.After(waittest.Patience):
 				t.Error("the reader is waited for without end")
 			}
 		})
@@ -231,7 +232,7 @@ func TestAQuietLogThatIsFollowedIsNotCutOff(t *testing.T) {
 	s.live.stall = 50 * time.Millisecond
 	run := s.newRun(svc.RunRunning)
 	s.append(run, 1, "one\n")
-	ctx, cancel := context.WithTimeout(t.Context(), liveWait)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", s.server.URL+"/runs/"+run.ID+"/logs?follow=true", nil)
 	if err != nil {

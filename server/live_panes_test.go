@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/internal/waittest"
 )
 
 func TestGetPaneIsTheLatestScreen(t *testing.T) {
@@ -45,16 +46,16 @@ func TestThePaneSocketSendsTheCachedScreenAndEachChange(t *testing.T) {
 	run := s.newRun(svc.RunExited) // also for an ended run
 	s.hub.Panes.Put(run.ID, 1, "cached", 1)
 	a := s.dial("/runs/" + run.ID + "/pane/ws")
-	await(t, "the cached screen", func() bool { return len(a.of("pane_snapshot")) == 1 })
+	waittest.Eventually(t, "the cached screen", func() bool { return len(a.of("pane_snapshot")) == 1 })
 	if f := a.of("pane_snapshot")[0]; len(f) != 5 || f["capture"] != "cached" || f["run_id"] != run.ID {
 		t.Errorf("got %v", f)
 	}
 	b := s.dial("/runs/" + run.ID + "/pane/ws")
-	await(t, "the cached screen", func() bool { return len(b.of("pane_snapshot")) == 1 })
+	waittest.Eventually(t, "the cached screen", func() bool { return len(b.of("pane_snapshot")) == 1 })
 	s.hub.Panes.Put(run.ID, 1, "cached", 2)
 	s.hub.Panes.Put(run.ID, 1, "changed", 3)
 	for _, c := range []*client{a, b} {
-		await(t, "the change", func() bool { return len(c.of("pane_snapshot")) == 2 })
+		waittest.Eventually(t, "the change", func() bool { return len(c.of("pane_snapshot")) == 2 })
 	}
 	if a.raw[1] != b.raw[1] || a.of("pane_snapshot")[1]["capture"] != "changed" {
 		t.Errorf("got %s and %s", a.raw[1], b.raw[1])
@@ -69,7 +70,7 @@ func TestThePaneSocketIgnoresWhatAViewerSays(t *testing.T) {
 	c.send(t, `{"type":"input","bytes":"cm0="}`)
 	c.send(t, "not JSON")
 	s.hub.Panes.Put(run.ID, 1, "first", 1)
-	await(t, "the first screen", func() bool { return len(c.of("pane_snapshot")) == 1 })
+	waittest.Eventually(t, "the first screen", func() bool { return len(c.of("pane_snapshot")) == 1 })
 	if got := s.link.got(); got != "" {
 		t.Errorf("the worker got %s", got)
 	}
@@ -116,7 +117,7 @@ func TestAShutdownClosesSocketsWithItsReason(t *testing.T) {
 	run := s.newRun(svc.RunRunning)
 	s.hub.Panes.Put(run.ID, 1, "x", 1)
 	pane, attach := s.dial("/runs/"+run.ID+"/pane/ws"), s.dial("/runs/"+run.ID+"/attach/ws")
-	await(t, "both sockets", func() bool { return len(pane.of("pane_snapshot"))+len(attach.of("lease_acquired")) == 2 })
+	waittest.Eventually(t, "both sockets", func() bool { return len(pane.of("pane_snapshot"))+len(attach.of("lease_acquired")) == 2 })
 	s.close()
 	for _, c := range []*client{pane, attach} {
 		if code, reason := c.closed(t); code != websocket.StatusGoingAway || reason != "the server is shutting down" {

@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -29,7 +30,7 @@ func TestAMessageIsQueuedForALiveSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what the host takes", func() bool {
+	waittest.Eventually(t, "what the host takes", func() bool {
 		return strings.Contains(g.call("GET", "/api/v1/hosts/"+host, nil).Body, `"message":"paste"`)
 	})
 	g.refuse(http.StatusConflict, "no_turns", "POST", path, `{"text":"a","when":"turn_end"}`)

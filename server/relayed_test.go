@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -49,12 +50,12 @@ func TestLogAndScreenComeBackAsTheWorkerSentThem(t *testing.T) {
 	g.sendUp(c, wire.Snapshot{RunID: d.RunID, Capture: "", Timestamp: 1}, wire.Snapshot{RunID: d.RunID, Capture: screen, Timestamp: 2})
 	check := func(when string) {
 		t.Helper()
-		eventually(t, when+": the whole log", func() bool { return len(g.want(http.StatusOK, "GET", path+"/logs", nil).Body) >= log.Len() })
+		waittest.Eventually(t, when+": the whole log", func() bool { return len(g.want(http.StatusOK, "GET", path+"/logs", nil).Body) >= log.Len() })
 		got := g.want(http.StatusOK, "GET", path+"/logs", nil)
 		if got.Body != log.String() || got.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%s: the log has %d bytes of %d, as %s", when, len(got.Body), log.Len(), got.Header.Get("Content-Type"))
 		}
-		eventually(t, when+": the screen", func() bool { return g.want(http.StatusOK, "GET", path+"/pane", nil).JSON["capture"] == screen })
+		waittest.Eventually(t, when+": the screen", func() bool { return g.want(http.StatusOK, "GET", path+"/pane", nil).JSON["capture"] == screen })
 	}
 	check("while it runs")
 	_ = c.CloseNow()

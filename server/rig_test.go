@@ -206,18 +206,3 @@ func (g *rig) run() string {
 	r := g.want(http.StatusAccepted, "POST", "/api/v1/runs", map[string]any{"task_id": task, "provider": "provider_b"})
 	return r.JSON["id"].(string)
 }
-
-// eventually waits for a condition, up to a limit.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(liveWait)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("never happened: %s", what)
-		case <-tick.C:
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -185,7 +186,7 @@ func TestAnUplinkTakesTheSameSignalsAsThePost(t *testing.T) {
 	}
 	send(svc.SignalCompleted, func(s *svc.Signal) { s.Result = svc.ResultSuccess })
 	send(svc.SignalFinished, func(*svc.Signal) {})
-	eventually(t, "the run has ended", func() bool {
+	waittest.Eventually(t, "the run has ended", func() bool {
 		return g.want(http.StatusOK, "GET", "/api/v1/runs/"+d.RunID, nil).JSON["status"] == "exited"
 	})
 	topics := strings.Join(g.topics(), " ")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/api"
+	"svc/internal/waittest"
 )
 
 // follow opens the stream and returns its header and its lines.
@@ -54,7 +55,7 @@ func take(t *testing.T, lines <-chan string) []string {
 				return out
 			}
 			out = append(out, line)
-		case <-time.After(liveWait):
+		case <-time.After(waittest.Patience):
 			t.Fatalf("no message; so far %q", out)
 		}
 	}
@@ -110,7 +111,7 @@ func TestAHeadOfTheStreamEnds(t *testing.T) {
 func TestTheClientFollowsTheStream(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	g.task()
 	enough := errors.New("enough")
@@ -137,7 +138,7 @@ func TestStreamsEndWhenTheServerDoes(t *testing.T) {
 		if open {
 			t.Error("a message came")
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Error("the stream is still open")
 	}
 	g.refuse(http.StatusServiceUnavailable, "unavailable", "GET", "/api/v1/events/stream", nil)

@@ -10,6 +10,7 @@ import (
 
 	"svc"
 	"svc/internal/pgtest"
+	"svc/internal/waittest"
 	"svc/store"
 )
 
@@ -25,7 +26,7 @@ func TestACommitThatACrashTookIsNotTakenForDone(t *testing.T) {
 		tx.Emit(svc.TopicProjectCreated, map[string]any{"project_id": id})
 		c.Crash()
 		c.Launch()
-		for deadline := time.Now().Add(limit); !c.Answers(t.Context()); {
+		for deadline := time.Now().Add(waittest.Patience); !c.Answers(t.Context()); {
 			if time.Now().After(deadline) {
 				t.Fatal("the database does not come back")
 			}

@@ -10,12 +10,10 @@ import (
 
 	"svc"
 	"svc/internal/pgtest"
+	"svc/internal/waittest"
 	"svc/store"
 	"svc/store/storetest"
 )
-
-// limit is the timeout of waits that never reach it in a test that passes.
-const limit = 90 * time.Second
 
 func openExclusive(t *testing.T, dsn string, counts ...*store.Counts) *store.Store {
 	t.Helper()
@@ -45,7 +43,7 @@ func wantRefused(t *testing.T, dsn string) {
 // writeUntil repeats a write until it succeeds.
 func writeUntil(t *testing.T, s *store.Store) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); ; {
+	for deadline := time.Now().Add(waittest.Patience); ; {
 		err := s.Write(t.Context(), journalOne)
 		if err == nil {
 			return
@@ -126,12 +124,12 @@ func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 		if svc.CodeOf(err) != svc.CodeUnavailable {
 			t.Errorf("the late write: %v", err)
 		}
-	case <-time.After(limit):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the late write does not end")
 	}
 	select {
 	case <-first.Lost():
-	case <-time.After(limit):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the first one does not learn that it was replaced")
 	}
 	before := counts.Fenced.Load()
@@ -217,7 +215,7 @@ func TestVanishedPostgreSQLBlocksNobodyWithoutEnd(t *testing.T) {
 			if svc.CodeOf(err) != svc.CodeUnavailable || svc.CauseOf(err) != svc.CauseDatabaseUnreachable {
 				t.Errorf("%s: %v", what, err)
 			}
-		case <-time.After(limit):
+		case <-time.After(waittest.Patience):
 			t.Fatalf("%s waits without end", what)
 		}
 	}
@@ -235,7 +233,7 @@ func TestVanishedPostgreSQLBlocksNobodyWithoutEnd(t *testing.T) {
 	go func() { closed <- s.Close() }()
 	select {
 	case <-closed:
-	case <-time.After(limit):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the close waits without end")
 	}
 }
@@ -256,7 +254,7 @@ func TestOpenOfADatabaseThatIsAwayIsToldAndWaitedFor(t *testing.T) {
 	}()
 	select {
 	case <-told:
-	case <-time.After(limit):
+	case <-time.After(waittest.Patience):
 		t.Fatal("nobody is told that the database is away")
 	}
 	link.Set(pgtest.Works)

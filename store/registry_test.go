@@ -13,6 +13,7 @@ import (
 
 	"svc"
 	"svc/internal/pgtest"
+	"svc/internal/waittest"
 	"svc/store"
 	"svc/store/storetest"
 )
@@ -88,7 +89,7 @@ func TestALeaderWithoutTheDatabaseLeadsNoMoreUntilItIsBack(t *testing.T) {
 	link.Cut()
 	select {
 	case <-s.Lost():
-	case <-time.After(limit):
+	case <-time.After(waittest.Patience):
 		t.Fatal("it still leads")
 	}
 	if err := s.LostError(); svc.CauseOf(err) != svc.CauseDatabaseUnreachable {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc/internal/waittest"
 )
 
 // viewer reads an attachment to its end, like a program that shows it.
@@ -173,7 +175,7 @@ func TestCloseEndsAReadEvenWhenTheServerIsWedged(t *testing.T) {
 		if err != nil {
 			t.Errorf("reading ended with %v, want io.EOF", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Error("Read outlives Close")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"svc/internal/waittest"
 	"svc/process"
 )
 
@@ -54,7 +54,7 @@ func newServer(t *testing.T) Server {
 	}
 	server := Server{Socket: filepath.Join(dir, "s")}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 		defer cancel()
 		if err := server.Kill(ctx, process.ID{}); err != nil {
 			t.Errorf("clean up: %v", err)
@@ -93,15 +93,12 @@ func shell(script string, args ...string) []string {
 // eventually polls until ok returns true; otherwise it fails with the value that ok saw last.
 func eventually(t *testing.T, what string, ok func() (done bool, saw string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
 	var saw string
-	err := poll(ctx, 10*time.Millisecond, func() (bool, error) {
-		var done bool
+	holds := func() (done bool) {
 		done, saw = ok()
-		return done, nil
-	})
-	if err != nil {
+		return done
+	}
+	if !waittest.Within(waittest.Patience, holds) {
 		t.Fatalf("%s: never; last seen: %q", what, saw)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"svc/config"
 	"svc/internal/needtest"
 	"svc/internal/textbuffer"
+	"svc/internal/waittest"
 	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
@@ -81,9 +82,9 @@ func (l *lab) start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.w, l.cancel, l.done = w, cancel, make(chan error, 1)
-	beats := l.o.count("heartbeat")
+	online := l.o.online()
 	go func() { l.done <- w.Run(ctx) }()
-	l.wait("a heartbeat", func() bool { return l.o.count("heartbeat") > beats })
+	l.wait("a heartbeat", online)
 }
 
 // stop ends the worker cleanly; its sessions live on.
@@ -99,7 +100,7 @@ func (l *lab) stop() {
 		if err != nil {
 			l.t.Errorf("Run: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		l.t.Fatal("the worker does not end")
 	}
 }
@@ -151,15 +152,8 @@ func (l *lab) cleared(runID string, attempt int) {
 // wait polls until the condition is true. If it does not become true, it fails the test with the worker's log.
 func (l *lab) wait(what string, ok func() bool) {
 	l.t.Helper()
-	deadline := time.After(25 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			l.t.Fatalf("timed out waiting for %s\nhistory: %v\nworker:\n%s", what, l.o.history(), l.logs)
-		case <-tick.C:
-		}
+	if !waittest.Within(waittest.Patience, ok) {
+		l.t.Fatalf("timed out waiting for %s\nhistory: %v\nworker:\n%s", what, l.o.history(), l.logs)
 	}
 }
 
@@ -169,7 +163,7 @@ func (l *lab) tearDown() {
 	l.stop()
 	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*"))
 	for _, socket := range sockets {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 		if err := (tmux.Server{Socket: socket}).Kill(ctx, process.ID{}); err != nil {
 			l.t.Errorf("end session: %v", err)
 		}

@@ -35,7 +35,8 @@ type orchestrator struct {
 	ends      map[key]int64         // the log lengths that the worker reported
 	relayed   map[key][]http.Header // the headers of the reports of ends
 	conn      wire.Conn
-	conns     int
+	conns     int // how many were opened
+	greeted   int // the number of the connection that was the newest when it brought a heartbeat
 	headers   http.Header
 	challenge string // sent with each answer to a heartbeat
 	silentCap bool   // the response to the upgrade has no capabilities, as that of older versions
@@ -188,6 +189,11 @@ func (o *orchestrator) take(ctx context.Context, conn wire.Conn, frame wire.Fram
 	switch f := frame.(type) {
 	case *wire.Heartbeat:
 		o.note("heartbeat")
+		o.set(func(o *orchestrator) {
+			if conn == o.conn {
+				o.greeted = o.conns
+			}
+		})
 		if !deaf {
 			o.sendOn(ctx, conn, &wire.HeartbeatAck{Timestamp: f.Timestamp, Challenge: challenge})
 		}
@@ -298,6 +304,18 @@ func (o *orchestrator) history() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]string(nil), o.happens...)
+}
+
+// online returns a condition: a worker that connects from now on has sent a heartbeat.
+func (o *orchestrator) online() func() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.conns
+	return func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.greeted > before
+	}
 }
 
 func (o *orchestrator) count(what string) int {

@@ -35,12 +35,12 @@ func (l *lab) spawnWorker() *exec.Cmd {
 	}
 	cmd := exec.Command(os.Args[0], "as-worker", file)
 	cmd.Stderr = l.logs
-	beats := l.o.count("heartbeat")
+	online := l.o.online()
 	if err := cmd.Start(); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	l.wait("a heartbeat of the process", func() bool { return l.o.count("heartbeat") > beats })
+	l.wait("a heartbeat of the process", online)
 	return cmd
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"svc"
 	"svc/internal/needtest"
+	"svc/internal/waittest"
 	"svc/rundir"
 	"svc/wire"
 )
@@ -271,7 +272,7 @@ func (c *console) exit() int {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		_ = c.cmd.Process.Kill()
 		<-ended
 		c.t.Fatalf("the wrapper did not end; screen:\n%s", c.screen())
@@ -281,15 +282,8 @@ func (c *console) exit() int {
 
 func eventually(t *testing.T, ok func() bool, complain func() string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatal(complain())
-		case <-tick.C:
-		}
+	if !waittest.Within(waittest.Patience, ok) {
+		t.Fatal(complain())
 	}
 }
 

@@ -160,6 +160,11 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 			"a select that has no choice", "s_test.go", "package mod\nimport \"time\"\nfunc f() {\n\tselect {\n\tcase <-time.After(1):\n\t}\n}\n",
 			"s_test.go:5: a test must not wait for a timer alone; wait for the event, or say with internal/clocktest that time passes",
 		},
+		{
+			"a test that gives up soon", "s_test.go",
+			"package mod\nimport \"time\"\nfunc f(done chan int) {\n\tlimit := time.After(20 * time.Second)\n\tselect {\n\tcase <-done:\n\tcase <-limit:\n\t}\n}\n",
+			"s_test.go:4: a test must not give up so soon; wait for waittest.Patience",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,8 @@ func introduces(f *ast.File) bool {
 }
 
 // sleeps returns the places where a test waits for time to pass: time.Sleep, and a receive from a timer outside of a
-// select. A test that must let time pass uses internal/clocktest.
+// select. A test that must let time pass uses internal/clocktest. It also returns those where a test gives up after some
+// seconds: on a loaded machine such a test fails although nothing is wrong.
 func sleeps(f file) (violations []string) {
 	clock := localName(f.ast, "time")
 	if clock == "" {
@@ -63,6 +64,10 @@ func sleeps(f file) (violations []string) {
 		case *ast.SelectorExpr:
 			if isSelector(node, clock, "Sleep") {
 				what = "use time.Sleep"
+			}
+		case *ast.CallExpr:
+			if isSelector(node.Fun, clock, "After") && countsSeconds(node.Args, clock) {
+				violations = append(violations, fmt.Sprintf("%s: a test must not give up so soon; wait for waittest.Patience", f.line(node.Pos())))
 			}
 		case *ast.ExprStmt:
 			if !chosen[node] && receivesTime(node.X, clock) {
@@ -88,6 +93,18 @@ func receivesTime(expr ast.Expr, clock string) bool {
 	}
 	field, ok := receive.X.(*ast.SelectorExpr)
 	return ok && field.Sel.Name == "C"
+}
+
+// countsSeconds reports whether a duration is given in seconds or minutes.
+func countsSeconds(args []ast.Expr, clock string) (does bool) {
+	for _, arg := range args {
+		ast.Inspect(arg, func(node ast.Node) bool {
+			expr, _ := node.(ast.Expr)
+			does = does || isSelector(expr, clock, "Second") || isSelector(expr, clock, "Minute")
+			return true
+		})
+	}
+	return does
 }
 
 // localName returns the name that the file gives to an imported package; empty if the file does not import it.

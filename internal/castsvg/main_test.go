@@ -21,6 +21,7 @@ import (
 	"github.com/hinshun/vt10x"
 
 	"svc/asciicast"
+	"svc/internal/waittest"
 )
 
 const cols, rows = 40, 8
@@ -296,7 +297,7 @@ func terminal(t *testing.T) func(output string) (text, styled string) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "s")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), waittest.Patience)
 	tmux := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-S", socket, "-f", "/dev/null"}, args...)...)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"svc/internal/waittest"
 )
 
 // clusterKeeper is the shell script that is the parent of a cluster's server, for one start of it. Like keeper, it
@@ -119,7 +121,7 @@ func (c *Cluster) end(sig syscall.Signal) {
 			_ = c.server.hold.Close()
 			c.server = nil
 			return
-		case <-time.After(patience):
+		case <-time.After(waittest.Patience):
 		}
 	}
 	c.tb.Fatalf("pgtest: the server does not end:\n%s", c.server.output)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/internal/pgtest"
+	"svc/internal/waittest"
 )
 
 func TestAClusterKeepsWhatWasCommittedOverACrashAndAFreeze(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAClusterKeepsWhatWasCommittedOverACrashAndAFreeze(t *testing.T) {
 		t.Error("a server that was ended answers")
 	}
 	c.Launch()
-	waitUntil(t, "the server answers again", func() bool { return c.Answers(t.Context()) })
+	waittest.Eventually(t, "the server answers again", func() bool { return c.Answers(t.Context()) })
 	conn := connect(t, c.DSN)
 	if got := query[int](t, conn, "SELECT n FROM kept"); got != 7 {
 		t.Errorf("the committed row is %d", got)
@@ -32,6 +33,6 @@ func TestAClusterKeepsWhatWasCommittedOverACrashAndAFreeze(t *testing.T) {
 		t.Errorf("a frozen server: %v", err)
 	}
 	c.Thaw()
-	waitUntil(t, "the server answers again", func() bool { return c.Answers(t.Context()) })
+	waittest.Eventually(t, "the server answers again", func() bool { return c.Answers(t.Context()) })
 	c.Stop()
 }

@@ -24,17 +24,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"svc/internal/waittest"
 )
 
 // Env is the name of the variable with the URL of a running server, which the tests use instead of a private one.
 const Env = "SVC_TEST_POSTGRES"
-
-// patience bounds each operation that this package waits for. It is long because a loaded machine with a slow disk is
-// slow, not broken.
-const patience = 60 * time.Second
 
 // private is the server of this test process; nil until a test asked for a database.
 var private struct {
@@ -212,7 +209,7 @@ func execute(admin *url.URL, statement string) error {
 // connected calls do with a new connection. It does not use the test's context, which has ended by the time that a
 // database is dropped.
 func connected(admin *url.URL, do func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, admin.String())
 	if err != nil {

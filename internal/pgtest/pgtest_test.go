@@ -11,11 +11,11 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"svc/internal/pgtest"
+	"svc/internal/waittest"
 )
 
 // child is the variable that makes the test binary print the URL of a database and then end, or wait until it is
@@ -107,7 +107,7 @@ func TestAServerDiesWithItsProcess(t *testing.T) {
 		select {} // until the parent kills us
 	}
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestAServerDiesWithItsProcess$")
 	cmd.Env = append(os.Environ(), child+"=1", pgtest.Env+"=")
@@ -130,11 +130,11 @@ func TestAServerDiesWithItsProcess(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 
-	waitUntil(t, "the directory is removed", func() bool {
+	waittest.Eventually(t, "the directory is removed", func() bool {
 		_, err := os.Stat(config.Host)
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	waitUntil(t, "the server is gone", func() bool { return !alive(postmaster) })
+	waittest.Eventually(t, "the server is gone", func() bool { return !alive(postmaster) })
 }
 
 // TestTheServerOfTheEnvironmentIsUsed points a second test process at the server of this one.
@@ -176,18 +176,4 @@ func awaitLine(t *testing.T, lines *bufio.Scanner, prefix string) string {
 	}
 	t.Fatalf("the process ended without a line %q", prefix)
 	return ""
-}
-
-func waitUntil(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
 }

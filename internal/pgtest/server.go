@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"svc/internal/waittest"
 )
 
 // keeper is the shell script that is the server's parent. It lives exactly as long as the server. It ends the server
@@ -97,7 +99,7 @@ func startIn(dir, bin string, account *syscall.Credential) (*server, error) {
 
 // initialize makes the cluster. It requires no password: the socket is in a directory that only the owner can enter.
 func initialize(initdb, data string, account *syscall.Credential) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*waittest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, initdb, "--pgdata", data, "--username", "svc", "--auth", "trust",
 		"--encoding", "UTF8", "--no-locale", "--no-sync")
@@ -143,7 +145,7 @@ func launch(keeper string, own []string, postgres, dir, data string, account *sy
 
 // await waits until the server answers.
 func (s *server) await() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	retry := time.NewTicker(20 * time.Millisecond)
 	defer retry.Stop()
@@ -168,7 +170,7 @@ func (s *server) stop() error {
 	select {
 	case <-s.exited:
 		return closed
-	case <-time.After(patience):
+	case <-time.After(waittest.Patience):
 	}
 	killed := syscall.Kill(-s.keeper.Process.Pid, syscall.SIGKILL)
 	return errors.Join(errors.New("postgres did not end in time and was killed"), killed, os.RemoveAll(s.dir))

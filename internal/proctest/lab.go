@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc/internal/waittest"
 )
 
 // markEnv is the variable with the mark of a test, which every process that the test starts inherits. A worker
@@ -115,7 +117,7 @@ func (l *Lab) WantProcesses(n int, pattern string) {
 		have = slices.DeleteFunc(l.Processes(), func(p Proc) bool { return !fits.MatchString(p.Command) })
 		return len(have) == n
 	}
-	if !within(Patience, fulfilled) {
+	if !waittest.Within(Patience, fulfilled) {
 		l.TB.Fatalf("%d processes fit %q, want %d: %v", len(have), pattern, n, have)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"svc/internal/clocktest"
+	"svc/internal/waittest"
 )
 
 // BinaryEnv is the name of the variable with the path of the binary to test, instead of building one.
@@ -39,9 +40,8 @@ const LongEnv = "SVC_TEST_LONG"
 // Long reports whether the long variants of tests run.
 func Long() bool { return os.Getenv(LongEnv) != "" }
 
-// Patience bounds each wait for something that should happen soon. It is long because a loaded machine is slow, not
-// broken.
-const Patience = 60 * time.Second
+// Patience bounds each wait for something that must happen.
+const Patience = waittest.Patience
 
 // built is the binary of this test process.
 var built struct {
@@ -113,25 +113,9 @@ func build() (string, error) {
 // Eventually waits until the condition holds, and ends the test when it does not within the limit.
 func Eventually(tb testing.TB, limit time.Duration, what string, holds func() bool) {
 	tb.Helper()
-	if !within(limit, holds) {
+	if !waittest.Within(limit, holds) {
 		tb.Fatalf("not within %v: %s", limit, what)
 	}
-}
-
-// within reports whether the condition becomes true within the limit.
-func within(limit time.Duration, holds func() bool) bool {
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			return false
-		}
-	}
-	return true
 }
 
 // Pause waits in real time, for tests that are about the passing of time, such as an outage of some seconds. Do not
