@@ -101,12 +101,13 @@ func TestAnEndIsToldInTimeWhateverIsBeforeIt(t *testing.T) {
 func TestAnEndDoesNotOvertakeWhatAnOrchestratorWithoutItsDatabaseDidNotTake(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	l.opts.LogHold = 12 * time.Second // enough for the five signals, however slow the machine is
 	l.start()
 	run := l.begin(`read line; exit 3`)
 	var refused atomic.Int32
 	l.o.set(func(o *orchestrator) {
 		o.answer = func(svc.Signal) int {
-			if refused.Add(1) <= 3 { // the waits between them are longer than LogHold in total
+			if refused.Add(1) <= 4 { // the waits after them are longer than LogHold in total
 				return http.StatusServiceUnavailable
 			}
 			return http.StatusOK
