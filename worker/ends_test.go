@@ -101,7 +101,7 @@ func TestAnEndIsToldInTimeWhateverIsBeforeIt(t *testing.T) {
 func TestAnEndDoesNotOvertakeWhatAnOrchestratorWithoutItsDatabaseDidNotTake(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.opts.LogHold = 12 * time.Second // enough for the five signals, however slow the machine is
+	l.opts.LogHold = 12 * time.Second // far more than five signals need, also on a slow machine
 	l.start()
 	run := l.begin(`read line; exit 3`)
 	var refused atomic.Int32

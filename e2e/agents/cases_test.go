@@ -109,7 +109,7 @@ func roughly(d time.Duration) string {
 func (s *site) wantNoneLeft(id string) {
 	s.t.Helper()
 	var left []proctest.Proc
-	proctest.Eventually(s.t, limit, "nothing of the run is alive", func() bool {
+	s.eventually("nothing of the run is alive", func() bool {
 		left = slices.DeleteFunc(s.lab.Processes(), func(p proctest.Proc) bool {
 			environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 			return err != nil || !strings.Contains(string(environ), "SVC_RUN_ID="+id)

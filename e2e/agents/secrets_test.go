@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"svc"
-	"svc/internal/proctest"
 )
 
 // contained reports whether sessions are contained in this run of the tests.
@@ -101,7 +100,7 @@ func (s *site) secrets(neighbour string) map[string]string {
 		s.t.Fatal(err)
 	}
 	var w svc.Workspace
-	proctest.Eventually(s.t, limit, "the neighbour's working copy has its path", func() bool {
+	s.eventually("the neighbour's working copy has its path", func() bool {
 		if w, err = s.client.Workspace(s.t.Context(), *r.WorkspaceID); err != nil {
 			s.t.Fatal(err)
 		}

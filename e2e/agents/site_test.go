@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // gatewayKey is the API key that the catalog's env_map passes to each tool.
@@ -109,6 +110,14 @@ exec %s "$@" <"$file.raw"
 	}
 }
 
+// eventually waits until the condition holds, and ends the test if it does not within the limit.
+func (s *site) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	if !waittest.Within(limit, holds) {
+		s.t.Fatalf("not within %v: %s", limit, what)
+	}
+}
+
 // awaitTool waits until a worker reports that it found the tool, and checks the version.
 func (s *site) awaitTool() {
 	s.t.Helper()
@@ -119,7 +128,7 @@ func (s *site) awaitTool() {
 func (s *site) awaitToolOn(name string) {
 	s.t.Helper()
 	var seen string
-	proctest.Eventually(s.t, limit, "the worker finds the tool", func() bool {
+	s.eventually("the worker finds the tool", func() bool {
 		providers, err := s.client.Providers(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)

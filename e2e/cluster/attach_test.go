@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // terminal is a client that is attached to a run's terminal.
@@ -58,7 +59,7 @@ func (w terminalWatcher) String() string {
 func (s *site) attach(at *proctest.Orchestrator, runID string) *terminal {
 	s.t.Helper()
 	a := &terminal{t: s.t}
-	proctest.Eventually(s.t, proctest.Patience, "the terminal opens", func() bool {
+	waittest.Eventually(s.t, "the terminal opens", func() bool {
 		var err error
 		a.conn, err = at.Client().Attach(s.t.Context(), runID)
 		return err == nil
@@ -102,7 +103,7 @@ func (a *terminal) until(what string, holds func() bool) {
 }
 
 func (a *terminal) read() error {
-	ctx, cancel := context.WithTimeout(a.t.Context(), proctest.Patience)
+	ctx, cancel := context.WithTimeout(a.t.Context(), waittest.Patience)
 	defer cancel()
 	_, b, err := a.conn.Read(ctx)
 	if err != nil {
@@ -130,7 +131,7 @@ func (a *terminal) typeIn(text string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(a.t.Context(), proctest.Patience)
+	ctx, cancel := context.WithTimeout(a.t.Context(), waittest.Patience)
 	defer cancel()
 	if err := a.conn.Write(ctx, websocket.MessageText, b); err != nil {
 		a.t.Fatal(err)

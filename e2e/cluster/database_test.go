@@ -13,6 +13,7 @@ import (
 	"svc"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestFailuresOfTheDatabase(t *testing.T) {
@@ -123,7 +124,7 @@ func (s *site) withoutDatabase(db *pgtest.Cluster, mark string, begin, end func(
 	s.awaitAnswers("/readyz", http.StatusServiceUnavailable, svc.CodeUnavailable, s.m.All...)
 	s.awaitAnswers("/api/v1/projects", http.StatusServiceUnavailable, svc.CodeUnavailable, s.m.All...)
 	end()
-	proctest.Eventually(s.t, proctest.Patience, "the database answers", func() bool { return db.Answers(s.t.Context()) })
+	waittest.Eventually(s.t, "the database answers", func() bool { return db.Answers(s.t.Context()) })
 	back := time.Now()
 	s.create(mark+" first", func(ctx context.Context) (string, error) { return s.item(ctx, s.client, mark+" first", nil) })
 	s.logDuration("the first write after the database is back", time.Since(back), 3*time.Second)

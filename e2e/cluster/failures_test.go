@@ -13,6 +13,7 @@ import (
 	"svc/api"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // failure is a failure of an orchestrator, or of its connections.
@@ -204,7 +205,7 @@ func drain(s *site, o *proctest.Orchestrator) {
 			}
 		}
 	}
-	if err := o.Wait(proctest.Patience); err != nil {
+	if err := o.Wait(waittest.Patience); err != nil {
 		s.t.Errorf("%s ended with %v", o.Name(), err)
 	}
 	s.logDuration("drained", time.Since(began), 45*time.Second)

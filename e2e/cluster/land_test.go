@@ -11,6 +11,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // repository returns the bare repository into which changes are landed. The first call creates it.
@@ -45,7 +46,7 @@ func (s *site) change(mark string) (land, wantOnce func()) {
 	run := s.runOf(mark+" change", item.ID, "echo "+mark+" >"+file)
 	s.awaitEnd(run)
 	var w svc.Workspace
-	proctest.Eventually(t, proctest.Patience, "the change is relayed", func() bool {
+	waittest.Eventually(t, "the change is relayed", func() bool {
 		r, err := s.client.Run(t.Context(), run)
 		if err != nil || r.WorkspaceID == nil {
 			return false
@@ -69,7 +70,7 @@ func (s *site) change(mark string) (land, wantOnce func()) {
 		of := func(e proctest.Event) bool {
 			return e.Text("workspace_id") == w.ID && (e.Topic == svc.TopicWorkspaceLanded || e.Topic == svc.TopicWorkspaceLandFailed)
 		}
-		proctest.Eventually(s.t, proctest.Patience, "the journal has an event of the landing", func() bool { return len(landed(of)) > 0 })
+		waittest.Eventually(s.t, "the journal has an event of the landing", func() bool { return len(landed(of)) > 0 })
 		if told := landed(of); len(told) != 1 || told[0].Topic != svc.TopicWorkspaceLanded {
 			s.t.Errorf("the events of the landing are %v, want one of success", told)
 		}

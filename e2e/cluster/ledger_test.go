@@ -14,6 +14,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // wantLedger checks what must hold after each failure: each acknowledged record exists once, no attempt was started
@@ -99,7 +100,7 @@ func (s *site) wantSameJournal() {
 		}
 	}
 	for name, reader := range s.readers {
-		reader.Await(proctest.Patience, name+" has received the whole journal", func(events []proctest.Event) bool { return len(events) >= len(longest) })
+		reader.Await(waittest.Patience, name+" has received the whole journal", func(events []proctest.Event) bool { return len(events) >= len(longest) })
 		for i, e := range reader.Events()[:len(longest)] {
 			if want := longest[i]; e.Seq != want.Seq || e.Topic != want.Topic || !reflect.DeepEqual(e.Payload, want.Payload) {
 				s.t.Errorf("%s received %d %s %v, another reader %d %s %v", name, e.Seq, e.Topic, e.Payload, want.Seq, want.Topic, want.Payload)

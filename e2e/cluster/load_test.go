@@ -16,6 +16,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // transient reports whether an error is transient, so that the same request may succeed soon.
@@ -55,7 +56,7 @@ func (s *site) load(name string, strict bool) (stop func()) {
 			}
 		}
 		if strict {
-			c.limit = proctest.Patience
+			c.limit = waittest.Patience
 		}
 		callers.Go(func() { answered.Add(c.work(ctx)) })
 	}
@@ -93,9 +94,9 @@ func (c *caller) work(ctx context.Context) (answered int64) {
 	return answered
 }
 
-// retry repeats a request until it succeeds, for at most proctest.Patience. It passes each error to fails.
+// retry repeats a request until it succeeds, for at most waittest.Patience. It passes each error to fails.
 func (c *caller) retry(what string, try func(context.Context) error) {
-	for deadline := time.Now().Add(proctest.Patience); ; {
+	for deadline := time.Now().Add(waittest.Patience); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), c.limit)
 		err := try(ctx)
 		cancel()
@@ -104,7 +105,7 @@ func (c *caller) retry(what string, try func(context.Context) error) {
 		}
 		c.fails(what, err)
 		if time.Now().After(deadline) {
-			c.fails(what, fmt.Errorf("not answered within %v: %s", proctest.Patience, err.Error()))
+			c.fails(what, fmt.Errorf("not answered within %v: %s", waittest.Patience, err.Error()))
 			return
 		}
 		proctest.Pause(50 * time.Millisecond)

@@ -19,6 +19,7 @@ import (
 	"svc/api"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // onWrote calls fn when the request of the context has been written.
@@ -60,7 +61,7 @@ func (s *site) anyAnswers() {
 		}
 	}
 	var listed []svc.Replica
-	proctest.Eventually(t, proctest.Patience, "three are listed, of which one leads and one has the uplink of the host", func() bool {
+	waittest.Eventually(t, "three are listed, of which one leads and one has the uplink of the host", func() bool {
 		list, err := s.client.Replicas(t.Context(), svc.Page{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +155,7 @@ func (s *site) refusedJoins() {
 		o.Launch()
 	}
 	for word, o := range joiners {
-		if err := o.Wait(proctest.Patience); err == nil {
+		if err := o.Wait(waittest.Patience); err == nil {
 			t.Errorf("%s ended with 0", o.Name())
 		}
 		if said := o.Log(); !strings.Contains(said, word) {
@@ -184,7 +185,7 @@ func (s *site) attachments() {
 	second.awaitClose()
 	s.awaitAllReady()
 	var told []svc.Topic
-	proctest.Eventually(s.t, proctest.Patience, "the lease was acquired and released twice", func() bool {
+	waittest.Eventually(s.t, "the lease was acquired and released twice", func() bool {
 		told = nil
 		for _, e := range s.readers["balancer"].Of(id, svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased) {
 			told = append(told, e.Topic)
@@ -223,7 +224,7 @@ func TestWhatWorkersRelayedOutlivesTheLeadersDiskAndTheHost(t *testing.T) {
 	s.awaitEnd(id)
 	_, want := s.log(leader, id)
 	copied := filepath.Join(other.Dir, "relay", id, "1.log")
-	proctest.Eventually(t, proctest.Patience, "the log is copied", func() bool {
+	waittest.Eventually(t, "the log is copied", func() bool {
 		text, err := os.ReadFile(copied)
 		return err == nil && len(text) >= len(want)
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // sink is a web server that receives notifications. It stores each of them at once, and can delay its responses.
@@ -144,7 +145,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	defer release()
 	runs := []string{s.run(mark+" first", asker), s.run(mark+" second", asker)}
 	var held notification
-	proctest.Eventually(s.t, proctest.Patience, "the sink has received one question, and the other is in the outbox", func() bool {
+	waittest.Eventually(s.t, "the sink has received one question, and the other is in the outbox", func() bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
 		var n int
@@ -157,7 +158,7 @@ func (s *site) notifications(k *sink, asked *int, mark string, begin, end func(*
 	runs = append(runs, s.run(mark+" third", asker))
 	*asked += len(runs)
 	release()
-	proctest.Eventually(s.t, proctest.Patience, "all questions are sent, and the interrupted try is repeated", func() bool {
+	waittest.Eventually(s.t, "all questions are sent, and the interrupted try is repeated", func() bool {
 		return k.entries(s.t) >= *asked && k.times(held.ID) > 1
 	})
 	s.logDuration("all questions are sent after", time.Since(lost), 12*time.Second+30*time.Second) // a digest is sent only some time after the one before

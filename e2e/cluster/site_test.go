@@ -15,6 +15,7 @@ import (
 	"svc/api"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // site is several orchestrators on one database, a host whose worker connects through the balancer, a project for runs,
@@ -96,7 +97,7 @@ func (s *site) create(mark string, ask func(context.Context) (id string, err err
 	s.t.Helper()
 	s.note(mark, "")
 	var id string
-	proctest.Eventually(s.t, proctest.Patience, mark+" is acknowledged", func() bool {
+	waittest.Eventually(s.t, mark+" is acknowledged", func() bool {
 		ctx, cancel := context.WithTimeout(api.WithIdempotencyKey(s.t.Context(), mark), 10*time.Second)
 		defer cancel()
 		var err error
@@ -154,7 +155,7 @@ func (s *site) starts() string { return filepath.Join(s.lab.Dir, "starts") }
 // await waits until any reader has received an event of a run, and returns the event.
 func (s *site) await(runID string, topics ...svc.Topic) (found proctest.Event) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("run %s has %v", runID, topics), func() bool {
+	waittest.Eventually(s.t, fmt.Sprintf("run %s has %v", runID, topics), func() bool {
 		for _, reader := range s.readers {
 			if of := reader.Of(runID, topics...); len(of) > 0 {
 				found = of[0]
@@ -178,7 +179,7 @@ func (s *site) awaitEnd(runID string) {
 // answer types a line into a run's session through the balancer, once.
 func (s *site) answer(mark, runID, line string) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "the keys are accepted", func() bool {
+	waittest.Eventually(s.t, "the keys are accepted", func() bool {
 		ctx, cancel := context.WithTimeout(api.WithIdempotencyKey(s.t.Context(), mark), 10*time.Second)
 		defer cancel()
 		err := s.client.SendKeys(ctx, runID, []string{"text:" + line, "Enter"})
@@ -211,7 +212,7 @@ func ask(o *proctest.Orchestrator, path string) (status int, code svc.Code) {
 func (s *site) awaitState(o *proctest.Orchestrator, want int) time.Duration {
 	s.t.Helper()
 	began := time.Now()
-	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("/readyz of %s answers %d", o.Name(), want), func() bool {
+	waittest.Eventually(s.t, fmt.Sprintf("/readyz of %s answers %d", o.Name(), want), func() bool {
 		status, _ := state(o)
 		return status == want
 	})
@@ -227,7 +228,7 @@ func (s *site) awaitAllReady() {
 // awaitAnswers waits until all given orchestrators answer with this status and code at the same time.
 func (s *site) awaitAnswers(path string, want int, code svc.Code, all ...*proctest.Orchestrator) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("all answer %s with %d %s", path, want, code), func() bool {
+	waittest.Eventually(s.t, fmt.Sprintf("all answer %s with %d %s", path, want, code), func() bool {
 		var asked sync.WaitGroup
 		var fit atomic.Int32
 		for _, o := range all {

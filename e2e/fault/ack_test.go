@@ -7,6 +7,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // startUnacknowledged starts a run on a host whose frames to the orchestrator are lost, so that the dispatch is not
@@ -18,7 +19,7 @@ func startUnacknowledged(t *testing.T, s *site, policy svc.RestartPolicy) (svc.R
 	proxy.Set(proctest.Weather{SwallowUp: true})
 	r := s.run("sleep 6; exit 3", func(b *api.CreateRun) { b.RestartPolicy = api.Some(policy) })
 	s.follower.AwaitRun(r.ID, svc.TopicRunSpawning)
-	proctest.Eventually(t, proctest.Patience, "the run is started", func() bool { return len(s.starts(r.ID)) > 0 })
+	waittest.Eventually(t, "the run is started", func() bool { return len(s.starts(r.ID)) > 0 })
 	return r, proxy, w
 }
 
@@ -46,7 +47,7 @@ func TestAnAttemptThatWasNeverHeardOfIsReplacedByTheNextWhenThePolicySaysSo(t *t
 	r, proxy, w := startUnacknowledged(t, s, svc.RestartOnFailure)
 	two := s.worker(proctest.WorkerOptions{Name: "two"})
 	s.follower.AwaitRun(r.ID, svc.TopicRunRequeued)
-	proctest.Eventually(t, proctest.Patience, "the second attempt is started", func() bool { return len(s.starts(r.ID)) > 1 })
+	waittest.Eventually(t, "the second attempt is started", func() bool { return len(s.starts(r.ID)) > 1 })
 	if got := s.get(r.ID); got.Attempt != 2 || *got.HostID != two.HostID {
 		t.Errorf("the run is at attempt %d on host %v", got.Attempt, *got.HostID)
 	}

@@ -14,6 +14,7 @@ import (
 	"svc/api"
 	"svc/config"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 	"svc/worker"
 )
 
@@ -120,7 +121,7 @@ func TestAFrozenOrchestratorGivesNobodyUp(t *testing.T) {
 	}
 	w.Signal(syscall.SIGCONT)
 	s.follower.AwaitRun(unheard.ID, svc.TopicRunStarted)
-	proctest.Eventually(t, proctest.Patience, "a new heartbeat of the host arrives", func() bool {
+	waittest.Eventually(t, "a new heartbeat of the host arrives", func() bool {
 		h, err := s.client.Host(t.Context(), w.HostID)
 		return err == nil && h.LastSeenAt != nil && h.LastSeenAt.Std().After(thawed)
 	})

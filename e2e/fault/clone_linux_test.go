@@ -12,6 +12,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestACloneOfAWorkerMakesItsHostSuspectAndDisturbsNoRun(t *testing.T) {
@@ -42,13 +43,13 @@ func cloneDisturbsNothing(t *testing.T, place func(*proctest.Worker)) {
 	long := s.run(script + "exit 9")
 	s.follower.AwaitRun(long.ID, svc.TopicRunStarted)
 	copied := filepath.Join(s.lab.Dir, "copy")
-	proctest.Eventually(t, proctest.Patience, "a copy in which no file vanished meanwhile", func() bool {
+	waittest.Eventually(t, "a copy in which no file vanished meanwhile", func() bool {
 		return os.RemoveAll(copied) == nil && exec.Command("cp", "-a", w.Dir, copied).Run() == nil
 	})
 	clone := w.Twin("clone", copied)
 	place(clone)
 	clone.Launch()
-	s.follower.Await(proctest.Patience, "the host is suspect", func([]proctest.Event) bool {
+	s.follower.Await(waittest.Patience, "the host is suspect", func([]proctest.Event) bool {
 		return len(s.follower.Of(w.HostID, svc.TopicWorkerSuspect)) > 0
 	})
 	held := s.run("exit 0", func(b *api.CreateRun) { b.HostID = api.Some(w.HostID) })

@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // TestACommentArrivesOnceOrItsStateSaysWhyNot drafts comments on the changes of agents, edits and deletes some, and
@@ -92,7 +93,7 @@ func newReviewSite(t *testing.T, seed uint64, changes int) *reviewSite {
 			t.Fatal(err)
 		}
 		s.follower.AwaitRun(run.ID, svc.TopicRunStarted)
-		proctest.Eventually(t, proctest.Patience, "the change can be read", func() bool {
+		waittest.Eventually(t, "the change can be read", func() bool {
 			r := s.get(run.ID)
 			if r.WorkspaceID == nil {
 				return false
@@ -192,7 +193,7 @@ func (s *reviewSite) send(c *reviewedChange) {
 // may need several tries, because the orchestrator detects the end of a killed session only after some time.
 func (s *reviewSite) wantDelivery(c *reviewedChange) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "every comment is sent and does not become a draft again", func() bool {
+	waittest.Eventually(s.t, "every comment is sent and does not become a draft again", func() bool {
 		s.settle(c)
 		if !slices.ContainsFunc(s.comments(c), isDraft) {
 			return true
@@ -209,7 +210,7 @@ func isDraft(c svc.Comment) bool { return c.State == svc.CommentDraft }
 // a person would.
 func (s *reviewSite) settle(c *reviewedChange) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "every sent comment is settled", func() bool {
+	waittest.Eventually(s.t, "every sent comment is settled", func() bool {
 		over := true
 		for _, comment := range s.comments(c) {
 			switch {

@@ -11,6 +11,7 @@ import (
 	"svc"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnce(t *testing.T) {
@@ -42,7 +43,7 @@ func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
 	for round := range rounds {
 		answered := ledger.len()
 		// The crash happens at a random moment: immediately after the start, or during the load.
-		proctest.Eventually(t, proctest.Patience, "writes are answered again", func() bool { return ledger.len() > answered+rand.IntN(60) })
+		waittest.Eventually(t, "writes are answered again", func() bool { return ledger.len() > answered+rand.IntN(60) })
 		o.Kill()
 		o.Start()
 		if t.Failed() {
@@ -71,7 +72,7 @@ func checkJournal(t *testing.T, o *proctest.Orchestrator, f *proctest.Follower) 
 		}
 		listed = append(listed, e)
 	}
-	f.Await(proctest.Patience, "the stream has sent the whole journal", func(events []proctest.Event) bool { return len(events) >= len(listed) })
+	f.Await(waittest.Patience, "the stream has sent the whole journal", func(events []proctest.Event) bool { return len(events) >= len(listed) })
 	events := f.Events()
 	for i, e := range listed { // newest first
 		want := int64(len(listed) - i)

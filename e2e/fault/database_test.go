@@ -11,6 +11,7 @@ import (
 	"svc/api"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // notReady returns the cause in the response of /readyz; "" if the orchestrator is ready or does not respond.
@@ -36,11 +37,11 @@ func TestAnOrchestratorWhoseDatabaseVanishesSaysSoComesBackAndEndsWhenAsked(t *t
 	o.Start()
 	link.Set(pgtest.Swallows)
 	away := func() bool { return notReady(t, o) == "database_unreachable" }
-	proctest.Eventually(t, proctest.Patience, "/readyz reports that the database is unreachable", away)
+	waittest.Eventually(t, "/readyz reports that the database is unreachable", away)
 	link.Set(pgtest.Works)
 	o.AwaitReady()
 	link.Set(pgtest.Swallows)
-	proctest.Eventually(t, proctest.Patience, "/readyz reports again that the database is unreachable", away)
+	waittest.Eventually(t, "/readyz reports again that the database is unreachable", away)
 	o.Signal(syscall.SIGTERM)
 	// The orchestrator must end within 8 seconds; a loaded machine gets 8 more. Its exit code may be an error, because
 	// it could not write its last records.
@@ -57,7 +58,7 @@ func TestAnOrchestratorThatWasReplacedStopsServing(t *testing.T) {
 	second := proctest.NewOrchestrator(proctest.NewLab(t), proctest.ServeOptions{Database: dsn})
 	second.Start()
 	link.Set(pgtest.Works)
-	if err := first.Wait(proctest.Patience); err == nil {
+	if err := first.Wait(waittest.Patience); err == nil {
 		t.Error("the replaced orchestrator ended with exit code 0")
 	}
 	if log := first.Log(); !strings.Contains(log, "another orchestrator has taken over this database: pid ") {

@@ -12,6 +12,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // TestTheDemoEndsOnSIGTERMAfterItsReports sends SIGTERM to a demo agent that has reported, as a stop does whose Ctrl-C
@@ -23,7 +24,7 @@ func TestTheDemoEndsOnSIGTERMAfterItsReports(t *testing.T) {
 	r := s.run("", func(b *api.CreateRun) {
 		b.Provider, b.Prompt, b.Args = "demo", api.Opt[string]{}, api.Some([]string{"--delay", "1ms", "--sleep", "1h"})
 	})
-	proctest.Eventually(t, proctest.Patience, "the demo reports", func() bool { return s.get(r.ID).ProgressMessage != nil })
+	waittest.Eventually(t, "the demo reports", func() bool { return s.get(r.ID).ProgressMessage != nil })
 	signalled := 0
 	for _, p := range s.lab.Processes() {
 		if strings.Contains(p.Command, "exec demo") {
@@ -46,7 +47,7 @@ func TestAnInterruptOfTheDemoIsNeverLost(t *testing.T) {
 	t.Parallel()
 	lab := proctest.NewLab(t)
 	for i := range 40 {
-		ctx, cancel := context.WithTimeout(t.Context(), proctest.Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 		cmd := exec.CommandContext(ctx, proctest.Binary(t), "exec", "demo", "--delay", "0", "--sleep", "1h")
 		cmd.Dir = lab.Dir
 		if err := cmd.Start(); err != nil {

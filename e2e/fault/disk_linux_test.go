@@ -16,6 +16,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // smallDisk mounts a small file system as a directory of the lab.
@@ -72,7 +73,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	}
 	said := func(message string) {
 		t.Helper()
-		proctest.Eventually(t, proctest.Patience, message+" was reported", func() bool {
+		waittest.Eventually(t, message+" was reported", func() bool {
 			_, err := os.Stat(filepath.Join(s.lab.Dir, "said-"+message))
 			return err == nil
 		})
@@ -97,7 +98,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	if got, want := s.messages(r.ID), []string{"one", "two"}; !slices.Equal(got, want) {
 		t.Errorf("progress in the journal: %q, want %q", got, want)
 	}
-	proctest.Eventually(t, proctest.Patience, "the attempt's folder is removed", func() bool {
+	waittest.Eventually(t, "the attempt's folder is removed", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "runs", r.ID+".1"))
 		return os.IsNotExist(err)
 	})
@@ -161,6 +162,6 @@ func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	proctest.Eventually(t, proctest.Patience, "writes succeed again", func() bool { return write(5000) == nil })
+	waittest.Eventually(t, "writes succeed again", func() bool { return write(5000) == nil })
 	o.AwaitReady()
 }

@@ -10,6 +10,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // remote is a bare repository into which changes are landed. A test can make it block a push in a hook.
@@ -57,7 +58,7 @@ func (r remote) stop(hook string) (reached, goOn func()) {
 	}
 	reached = func() {
 		r.t.Helper()
-		proctest.Eventually(r.t, proctest.Patience, "a push has reached "+hook, func() bool {
+		waittest.Eventually(r.t, "a push has reached "+hook, func() bool {
 			_, err := os.Stat(at)
 			return err == nil
 		})
@@ -84,7 +85,7 @@ func TestALandingThatIsCutOffHappensOnce(t *testing.T) {
 			run := s.run("echo '" + what + "' > '" + what + "'")
 			s.awaitEnd(run.ID)
 			var w svc.Workspace
-			proctest.Eventually(t, proctest.Patience, what+": the change is kept", func() bool {
+			waittest.Eventually(t, what+": the change is kept", func() bool {
 				w = s.workspace(run.ID)
 				return w.RelayedCheckpoint > 0 && w.State == svc.WorkspaceReady
 			})
@@ -101,7 +102,7 @@ func TestALandingThatIsCutOffHappensOnce(t *testing.T) {
 			goOn()
 			victim.Launch()
 			s.o.AwaitReady()
-			proctest.Eventually(t, proctest.Patience, what+": it has landed", func() bool { return s.workspace(run.ID).LandedCommit != "" })
+			waittest.Eventually(t, what+": it has landed", func() bool { return s.workspace(run.ID).LandedCommit != "" })
 			if got := r.git("log", "--format=%H %P", before+"..main"); got != s.workspace(run.ID).LandedCommit+" "+before {
 				t.Errorf("%s: main has the commits %q after %s, the workspace has the landed commit %s", what, got, before, s.workspace(run.ID).LandedCommit)
 			}

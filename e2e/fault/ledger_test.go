@@ -12,6 +12,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // entry is a write that was answered, with the topic of its event.
@@ -60,7 +61,7 @@ func (l *ledger) check(t *testing.T, c *api.Client, f *proctest.Follower) {
 	fresh = fresh[:len(fresh):len(fresh)]
 	l.checked = len(l.entries)
 	l.mu.Unlock()
-	f.Await(proctest.Patience, "every answered write has its event", func(events []proctest.Event) bool {
+	f.Await(waittest.Patience, "every answered write has its event", func(events []proctest.Event) bool {
 		have := map[entry]int{}
 		for _, e := range events {
 			have[entry{e.Topic, subject(e)}]++

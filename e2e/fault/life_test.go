@@ -10,6 +10,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestAStoppedRunIsEndedByTheLadderWithAllItLeavesBehind(t *testing.T) {
@@ -45,7 +46,7 @@ func TestAFailedRunIsRestartedAsItsNextAttempt(t *testing.T) {
 	s.follower.AwaitRun(r.ID, svc.TopicRunRequeued)
 	w.Kill() // the second attempt is started by another worker process than the first
 	w.Launch()
-	s.follower.Await(proctest.Patience, "both attempts have ended", func([]proctest.Event) bool {
+	s.follower.Await(waittest.Patience, "both attempts have ended", func([]proctest.Event) bool {
 		return len(s.follower.Of(r.ID, svc.TopicRunFinished)) == 2
 	})
 	if got := s.get(r.ID); got.Status != svc.RunExited || got.Attempt != 2 {

@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // TestNoTreeThatStoodStillIsLost runs agents that change their working copies at random while faults happen. Whenever
@@ -226,7 +227,7 @@ func (s *lossSite) write(a *lossAgent, name, text string) {
 func (s *lossSite) await(a *lossAgent, name string) (text string) {
 	s.t.Helper()
 	path := filepath.Join(a.box, fmt.Sprintf("%d.%s", s.rounds, name))
-	proctest.Eventually(s.t, proctest.Patience, "the agent writes "+path, func() bool {
+	waittest.Eventually(s.t, "the agent writes "+path, func() bool {
 		raw, err := os.ReadFile(path)
 		text = string(raw)
 		return err == nil
@@ -238,7 +239,7 @@ func (s *lossSite) await(a *lossAgent, name string) (text string) {
 func (s *lossSite) wantKept(a *lossAgent) {
 	s.t.Helper()
 	var w svc.Workspace
-	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("round %d: tree %s of run %s is relayed", s.rounds, a.tree, a.run.ID), func() bool {
+	waittest.Eventually(s.t, fmt.Sprintf("round %d: tree %s of run %s is relayed", s.rounds, a.tree, a.run.ID), func() bool {
 		r, err := s.client.Run(s.t.Context(), a.run.ID)
 		if err != nil || r.WorkspaceID == nil {
 			return false

@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // TestAMessageArrivesOnceOrItsStateSaysWhyNot sends messages to agents while worker, orchestrator, wrappers and tmux
@@ -97,7 +98,7 @@ func (s *messageSite) round(messages int) {
 // settle waits until each message has a final state.
 func (s *messageSite) settle() {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "every message has a final state", func() bool {
+	waittest.Eventually(s.t, "every message has a final state", func() bool {
 		return !slices.ContainsFunc(s.agents, func(a *messageAgent) bool {
 			messages, err := s.messages(a)
 			return err != nil || slices.ContainsFunc(messages, func(m svc.Message) bool {

@@ -8,6 +8,7 @@ import (
 	"svc/api"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestAMetNeedStartsItsRunOnceThoughTheOrchestratorIsKilledAtEveryStep(t *testing.T) {
@@ -42,7 +43,7 @@ func killAtEveryStep(t *testing.T, options proctest.ServeOptions) {
 	for round := range shortOrLong(6, 60) {
 		topic, told := steps[round%len(steps)], int64(0)
 		over := false
-		s.follower.Await(proctest.Patience, string(topic), func(events []proctest.Event) bool {
+		s.follower.Await(waittest.Patience, string(topic), func(events []proctest.Event) bool {
 			over = len(s.count(events, svc.TopicRunFinished)) == len(tasks)
 			for _, e := range s.count(events, topic) {
 				if e.Seq > seen {

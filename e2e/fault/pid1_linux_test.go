@@ -13,6 +13,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // container is the command that starts a worker as the first process of a PID namespace, as in a
@@ -51,7 +52,7 @@ func TestAWorkerThatIsPID1CollectsOrphansAndEndsInOrder(t *testing.T) {
 	s.lab.Write(release, "")
 	s.awaitEnd(run.ID)
 	s.wantOneLife(run.ID, 7) // the exit status of the provider reached its wrapper; PID 1 did not collect it
-	proctest.Eventually(t, proctest.Patience, "the ended tmux server is collected", func() bool {
+	waittest.Eventually(t, "the ended tmux server is collected", func() bool {
 		_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(server)))
 		return errors.Is(err, os.ErrNotExist)
 	})
@@ -59,7 +60,7 @@ func TestAWorkerThatIsPID1CollectsOrphansAndEndsInOrder(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Wait(proctest.Patience); err != nil {
+	if err := w.Wait(waittest.Patience); err != nil {
 		t.Errorf("the worker ended with %v", err)
 	}
 	if !strings.Contains(w.Log(), "worker ends") {
@@ -94,7 +95,7 @@ func TestPID1EndsWithTheStatusOfAKilledWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := w.Wait(proctest.Patience); !errors.As(err, &exit) || exit.ExitCode() != 137 {
+	if err := w.Wait(waittest.Patience); !errors.As(err, &exit) || exit.ExitCode() != 137 {
 		t.Errorf("PID 1 ended with %v, want 128 and the number of SIGKILL", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // copyTree copies a folder with all attributes.
@@ -57,7 +58,7 @@ func TestALogIsWholeWhenItsEndIsSeenThoughTheOrchestratorWasFrozen(t *testing.T)
 	s.follower.AwaitRun(r.ID, svc.TopicRunStarted)
 	s.o.Signal(syscall.SIGSTOP)
 	s.lab.Write(mark, "")
-	proctest.Eventually(t, proctest.Patience, "the run has ended on its host", func() bool {
+	waittest.Eventually(t, "the run has ended on its host", func() bool {
 		return bytes.Contains(s.record(w, r.ID), []byte("line 400 of the end"))
 	})
 	proctest.Pause(12 * time.Second) // longer than the report of an end waits until the log is relayed
@@ -95,8 +96,8 @@ func TestARestoredBackupLearnsFromTheHostWhatItMissed(t *testing.T) {
 	s.o.Start()
 	s.lab.Write(mark, "")
 	s.awaitEnd(ended.ID)
-	proctest.Eventually(t, proctest.Patience, "the stopped session has ended", func() bool { return s.get(stopped.ID).SessionEndedAt != nil })
-	proctest.Eventually(t, proctest.Patience, "the host has removed the folders of the attempts", func() bool {
+	waittest.Eventually(t, "the stopped session has ended", func() bool { return s.get(stopped.ID).SessionEndedAt != nil })
+	waittest.Eventually(t, "the host has removed the folders of the attempts", func() bool {
 		left, err := filepath.Glob(filepath.Join(w.Dir, "runs", "*.1"))
 		return err == nil && len(left) == 0
 	})
@@ -107,7 +108,7 @@ func TestARestoredBackupLearnsFromTheHostWhatItMissed(t *testing.T) {
 	removeAll(t, filepath.Join(s.o.Dir, "relay", before.ID)) // its log was not in the backup
 	s.o.Start()
 	w.AwaitStatus(svc.HostOnline)
-	proctest.Eventually(t, proctest.Patience, "the restored orchestrator receives both ends", func() bool {
+	waittest.Eventually(t, "the restored orchestrator receives both ends", func() bool {
 		return s.get(ended.ID).Status == svc.RunFailed && s.get(stopped.ID).SessionEndedAt != nil
 	})
 	if code := s.get(ended.ID).ExitCode; code == nil || *code != 6 {

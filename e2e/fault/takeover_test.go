@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // TestAnOrchestratorWithLessOfALogMakesItWholeAgain starts an orchestrator whose copies of logs have less than the
@@ -43,11 +44,11 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 		s.awaitEnd(r.ID)
 	}
 	for _, r := range live {
-		proctest.Eventually(t, proctest.Patience, "the first part is relayed and journaled", func() bool {
+		waittest.Eventually(t, "the first part is relayed and journaled", func() bool {
 			return s.journaledBytes(r.ID) >= len(counted(20_000))
 		})
 	}
-	proctest.Eventually(t, proctest.Patience, "the host has removed the folders of the ended attempts", func() bool {
+	waittest.Eventually(t, "the host has removed the folders of the ended attempts", func() bool {
 		left, err := filepath.Glob(filepath.Join(w.Dir, "runs", "*.1"))
 		return err == nil && len(left) == len(live)
 	})
@@ -59,7 +60,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	s.o.Start()
 	for name, r := range ended {
 		var got []byte
-		proctest.Eventually(t, proctest.Patience, "the log is complete", func() bool {
+		waittest.Eventually(t, "the log is complete", func() bool {
 			status, body, incomplete := s.askLog(r.ID)
 			got = body
 			return status == http.StatusOK && incomplete == ""
@@ -67,7 +68,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 		if !bytes.Equal(got, counted(20_000)) {
 			t.Errorf("an ended run that lost %s: the log has %d bytes, want %d", name, len(got), len(counted(20_000)))
 		}
-		proctest.Eventually(t, proctest.Patience, "the last screen of an ended run that lost "+name+" is there", func() bool {
+		waittest.Eventually(t, "the last screen of an ended run that lost "+name+" is there", func() bool {
 			pane, err := s.client.Pane(t.Context(), r.ID) // requires that its host is connected again
 			return err == nil && pane.Final && strings.Contains(pane.Capture, "20000")
 		})
@@ -116,7 +117,7 @@ func TestACheckpointThatTheOrchestratorLostIsSentAgain(t *testing.T) {
 	r := s.run("echo what was written > work.txt")
 	s.awaitEnd(r.ID)
 	var w svc.Workspace
-	proctest.Eventually(t, proctest.Patience, "the checkpoint is relayed", func() bool {
+	waittest.Eventually(t, "the checkpoint is relayed", func() bool {
 		w = s.workspace(r.ID)
 		return w.RelayedCheckpoint > 0 && w.RelayedCheckpoint == w.Checkpoint
 	})
@@ -125,7 +126,7 @@ func TestACheckpointThatTheOrchestratorLostIsSentAgain(t *testing.T) {
 	s.o.Kill()
 	removeAll(t, folder)
 	s.o.Start()
-	proctest.Eventually(t, proctest.Patience, "the checkpoint is there again", func() bool {
+	waittest.Eventually(t, "the checkpoint is there again", func() bool {
 		_, err := os.Stat(filepath.Join(folder, fmt.Sprint(w.RelayedCheckpoint, ".json")))
 		return err == nil
 	})

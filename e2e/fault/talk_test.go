@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // judgedSite is a site that sends texts to its agents during faults (round), and then checks what arrived (judge).
@@ -58,7 +59,7 @@ func newTalkSite(t *testing.T, seed uint64, provider string, entry func(lab *pro
 	s.lab.Write(filepath.Join(s.host.Dir, "providers.toml"), proctest.Catalog+entry(s.lab, s.notes()))
 	s.host.Start()
 	s.lab.Write(filepath.Join(s.notes(), "made"), "")
-	proctest.Eventually(t, proctest.Patience, "the host reports its providers", func() bool {
+	waittest.Eventually(t, "the host reports its providers", func() bool {
 		h, err := s.client.Host(t.Context(), s.host.HostID)
 		return err == nil && h.Providers[provider].Available
 	})

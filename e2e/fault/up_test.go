@@ -8,6 +8,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestANewcomersFirstHourWithSvcUp(t *testing.T) {
@@ -18,7 +19,7 @@ func TestANewcomersFirstHourWithSvcUp(t *testing.T) {
 	s := &site{t: t, lab: lab, o: up, client: up.Client(), follower: up.Follow()}
 
 	var first proctest.Event // --demo creates a project and starts a run
-	s.follower.Await(proctest.Patience, "a demo run is started and reports", func([]proctest.Event) bool {
+	s.follower.Await(waittest.Patience, "a demo run is started and reports", func([]proctest.Event) bool {
 		reports := s.follower.Where(func(e proctest.Event) bool { return e.Topic == svc.TopicRunSignal })
 		if len(reports) > 0 {
 			first = reports[0]
@@ -51,14 +52,14 @@ func TestANewcomersFirstHourWithSvcUp(t *testing.T) {
 	alive := s.demo("--delay", "10ms", "--sleep", "10m")
 	s.follower.AwaitRun(alive.ID, svc.TopicRunStarted)
 	up.Signal(syscall.SIGINT)
-	if err := up.Wait(proctest.Patience); err != nil {
+	if err := up.Wait(waittest.Patience); err != nil {
 		t.Errorf("svc up ended with %v", err)
 	}
 	lab.WantProcesses(0, " up --bind")
 	lab.WantProcesses(0, "svc (serve|worker)")
 	lab.WantProcesses(1, "^[^ ]*svc exec run ")
 	up.Start()
-	proctest.Eventually(t, proctest.Patience, "the session is found again and can be stopped", func() bool {
+	waittest.Eventually(t, "the session is found again and can be stopped", func() bool {
 		got, err := s.client.StopRun(t.Context(), alive.ID)
 		return err == nil && got.Attempt == 1
 	})

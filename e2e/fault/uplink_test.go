@@ -7,6 +7,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestSignalsAndLogsSurviveABadNetwork(t *testing.T) {
@@ -47,7 +48,7 @@ func TestSignalsAndLogsSurviveABadNetwork(t *testing.T) {
 			if c.away {
 				times = 1
 			}
-			s.follower.Await(proctest.Patience, "the host is back", func([]proctest.Event) bool {
+			s.follower.Await(waittest.Patience, "the host is back", func([]proctest.Event) bool {
 				return len(s.follower.Of(w.HostID, svc.TopicWorkerRegistered)) > times
 			})
 			offline := len(s.follower.Of(w.HostID, svc.TopicWorkerOffline))

@@ -10,6 +10,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // repository creates a repository with one commit, and a project whose runs use working copies of it. New tasks belong
@@ -67,7 +68,7 @@ func TestWhatAnAgentWroteGoesOnWithItToAnotherHost(t *testing.T) {
 	first := s.workspace(r.ID)
 	one.Kill()
 	removeAll(t, filepath.Join(one.Dir, "work"), filepath.Join(one.Dir, "mirrors")) // only the orchestrator's copy of the changes remains
-	s.follower.Await(proctest.Patience, "the second attempt has ended", func([]proctest.Event) bool {
+	s.follower.Await(waittest.Patience, "the second attempt has ended", func([]proctest.Event) bool {
 		return len(s.follower.Of(r.ID, svc.TopicRunFinished, svc.TopicRunFailed)) == 2
 	})
 	if got := s.get(r.ID); got.Status != svc.RunExited || got.Attempt != 2 {

@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // mostMemory is by how many bytes a hostile host may increase the orchestrator's memory.
@@ -33,7 +34,7 @@ func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
 	good.Start()
 	repo := newRepository(t, lab)
 	run := newRun(t, client, good.HostID, repo, "echo change >change; echo I am here; read line; echo $line")
-	proctest.Eventually(t, proctest.Patience, "the neighbour's run shows its screen and its log", func() bool {
+	waittest.Eventually(t, "the neighbour's run shows its screen and its log", func() bool {
 		pane, err := client.Pane(t.Context(), run.ID)
 		return err == nil && strings.Contains(pane.Capture, "I am here") && strings.Contains(logOf(t, client, run.ID), "I am here")
 	})
@@ -114,7 +115,7 @@ func newRun(t *testing.T, client *api.Client, host, repo, prompt string) svc.Run
 
 func awaitExited(t *testing.T, client *api.Client, runID, what string) {
 	t.Helper()
-	proctest.Eventually(t, proctest.Patience, what, func() bool {
+	waittest.Eventually(t, what, func() bool {
 		r, err := client.Run(t.Context(), runID)
 		return err == nil && r.Status == svc.RunExited
 	})

@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -29,7 +30,7 @@ func TestAHostsTokenIsStolen(t *testing.T) {
 	repo := newRepository(t, lab)
 	run := newRun(t, client, good.HostID, repo, "echo change >change; echo I am here; read line; echo $line")
 	var workspace svc.Workspace
-	proctest.Eventually(t, proctest.Patience, "the run works in its copy, and its change is relayed", func() bool {
+	waittest.Eventually(t, "the run works in its copy, and its change is relayed", func() bool {
 		r, err := client.Run(t.Context(), run.ID)
 		if err != nil || r.WorkspaceID == nil || !strings.Contains(logOf(t, client, run.ID), "I am here") {
 			return false

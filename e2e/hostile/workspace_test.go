@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 	"svc/wire"
 )
 
@@ -36,7 +37,7 @@ func newRepository(t *testing.T, lab *proctest.Lab) string {
 func land(t *testing.T, client *api.Client, id string) {
 	t.Helper()
 	var w svc.Workspace
-	proctest.Eventually(t, proctest.Patience, "the neighbour's change is relayed", func() bool {
+	waittest.Eventually(t, "the neighbour's change is relayed", func() bool {
 		var err error
 		w, err = client.Workspace(t.Context(), id)
 		return err == nil && w.Checkpoint > 0 && w.RelayedCheckpoint == w.Checkpoint && w.State == svc.WorkspaceReady
@@ -47,7 +48,7 @@ func land(t *testing.T, client *api.Client, id string) {
 	if _, err := client.LandWorkspace(t.Context(), id, api.LandWorkspace{Checkpoint: w.Checkpoint, How: string(svc.LandSquash)}); err != nil {
 		t.Fatal(err)
 	}
-	proctest.Eventually(t, proctest.Patience, "the neighbour's change is landed", func() bool {
+	waittest.Eventually(t, "the neighbour's change is landed", func() bool {
 		w, err := client.Workspace(t.Context(), id)
 		if err == nil && w.Landing.State == svc.LandingFailed {
 			t.Fatalf("the neighbour's landing failed: %s", w.Landing.Error)
@@ -73,7 +74,7 @@ func (h *hostile) awaitWorkspace(ctx context.Context, client *api.Client, own sv
 	if err := h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1}); err != nil {
 		h.t.Fatal(err)
 	}
-	proctest.Eventually(h.t, proctest.Patience, "the run has a workspace on the hostile host", func() bool {
+	waittest.Eventually(h.t, "the run has a workspace on the hostile host", func() bool {
 		r, err := client.Run(ctx, own.ID)
 		if err == nil && r.WorkspaceID != nil {
 			workspaceID = *r.WorkspaceID
@@ -160,10 +161,10 @@ func TestHostileAgentsAreNotNoticedByTheirNeighbour(t *testing.T) {
 		agents = append(agents, newRun(t, client, host.HostID, repo, strings.ReplaceAll(harmfulAgent, "mark=$1", "mark="+mark)))
 	}
 	for _, a := range agents {
-		proctest.Eventually(t, proctest.Patience, "a working copy is spoiled", func() bool { return strings.Contains(logOf(t, client, a.ID), "spoiled") })
+		waittest.Eventually(t, "a working copy is spoiled", func() bool { return strings.Contains(logOf(t, client, a.ID), "spoiled") })
 	}
 	run := newRun(t, client, host.HostID, repo, "echo change >change; read line")
-	proctest.Eventually(t, proctest.Patience, "the neighbour's change is kept while it works", func() bool {
+	waittest.Eventually(t, "the neighbour's change is kept while it works", func() bool {
 		r, err := client.Run(t.Context(), run.ID)
 		if err != nil || r.WorkspaceID == nil {
 			return false

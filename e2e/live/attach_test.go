@@ -10,6 +10,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	s.open(gate)
 	s.awaitEnd(flood)
 	for _, v := range []*viewer{witness, stuck[0]} {
-		if err := v.awaitClose(proctest.Patience); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		if err := v.awaitClose(waittest.Patience); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 			t.Errorf("at the end of the run a viewer's socket is closed with %v", err)
 		}
 	}
@@ -64,7 +65,7 @@ func TestTheLeaseOfADeadViewerIsFreedWithoutItsWord(t *testing.T) {
 	next := s.attach(id)
 	next.awaitError(mark{}, "lease_held")
 	dead.Set(proctest.Weather{Swallow: true})
-	proctest.Eventually(t, 2*time.Minute, "the lease is released or passes to the next viewer", func() bool {
+	waittest.Eventually(t, "the lease is released or passes to the next viewer", func() bool {
 		next.mu.Lock()
 		defer next.mu.Unlock()
 		return next.frames[len(next.frames)-1].Type == "lease_acquired" || bytes.Contains(next.data, []byte("[changed 220x50]"))
@@ -116,7 +117,7 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 	if log := s.relayed(id); bytes.Contains(log, []byte("lost")) {
 		t.Errorf("input during the outage was delivered later: %q", log)
 	}
-	proctest.Eventually(t, proctest.Patience, "the holder's size comes back", func() bool {
+	waittest.Eventually(t, "the holder's size comes back", func() bool {
 		sizes := s.sizes(id)
 		return sizes[len(sizes)-1] == "[changed 100x30]"
 	})
@@ -126,7 +127,7 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 	s.awaitLog(id, "[changed 220x50]")
 	other.typeIn("end\r")
 	s.awaitEnd(id)
-	if err := other.awaitClose(proctest.Patience); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+	if err := other.awaitClose(waittest.Patience); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 		t.Errorf("at the end of the run the socket is closed with %v", err)
 	}
 }
@@ -149,7 +150,7 @@ func TestAKilledOrchestratorClosesTheSocketsAndTheSizeGoesBack(t *testing.T) {
 	s.awaitLog(id, "[changed 220x50]")
 	s.w.AwaitStatus(svc.HostOnline)
 	var again *viewer
-	proctest.Eventually(t, proctest.Patience, "the run can be attached to again", func() bool {
+	waittest.Eventually(t, "the run can be attached to again", func() bool {
 		conn, err := s.client.Attach(t.Context(), id)
 		if err == nil {
 			again = newViewer(t, conn, nil)

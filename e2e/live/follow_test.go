@@ -13,6 +13,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // followedLog is the text that a follower of a log received, and the error with which it ended.
@@ -61,7 +62,7 @@ func (s *site) ended(done <-chan followedLog) followedLog {
 	select {
 	case f := <-done:
 		return f
-	case <-time.After(proctest.Patience):
+	case <-time.After(waittest.Patience):
 		s.t.Fatal("the follower does not end")
 		return followedLog{}
 	}

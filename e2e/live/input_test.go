@@ -11,6 +11,7 @@ import (
 
 	"svc"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // tmux runs a tmux command on the run's own tmux server and returns its output.
@@ -60,7 +61,7 @@ func TestWhatIsTypedReachesTheProgramByteForByteAndDoesNothingElse(t *testing.T)
 		}
 		holder.typeIn(input)
 		want.WriteString(input)
-		proctest.Eventually(t, proctest.Patience, fmt.Sprintf("%.40q arrives", input), func() bool { return len(read(t, typed)) >= want.Len() })
+		waittest.Eventually(t, fmt.Sprintf("%.40q arrives", input), func() bool { return len(read(t, typed)) >= want.Len() })
 		if got := read(t, typed); !bytes.Equal(got, want.Bytes()) {
 			at := firstDifference(got, want.Bytes())
 			t.Fatalf("after %.40q the program got %.60q, want %.60q", input, got[at:], want.Bytes()[at:])
@@ -89,7 +90,7 @@ func TestWhatATerminalAnswersDoesNoHarm(t *testing.T) {
 		holder.typeIn(input)
 	}
 	holder.typeIn("done")
-	proctest.Eventually(t, proctest.Patience, "the input arrives", func() bool { return bytes.HasSuffix(read(t, typed), []byte("done")) })
+	waittest.Eventually(t, "the input arrives", func() bool { return bytes.HasSuffix(read(t, typed), []byte("done")) })
 	if after := s.state(id); after != before {
 		t.Errorf("the input changed tmux from\n%s\nto\n%s", before, after)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // sequence matches an escape sequence.
@@ -74,7 +75,7 @@ func TestTheLastScreenStaysThroughRestartsOfBoth(t *testing.T) {
 
 func awaitScreen(t *testing.T, client *api.Client, runID, rows string) {
 	t.Helper()
-	proctest.Eventually(t, proctest.Patience, "the screen is drawn", func() bool {
+	waittest.Eventually(t, "the screen is drawn", func() bool {
 		pane, err := client.Pane(t.Context(), runID)
 		return err == nil && plain(pane.Capture) == rows
 	})

@@ -10,6 +10,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // catalog has one provider for each tui_type, which decides how a screen is captured. Each runs its
@@ -113,7 +114,7 @@ func (s *site) relayed(runID string) []byte {
 // awaitLog waits until the orchestrator's copy of the log contains a text.
 func (s *site) awaitLog(runID, text string) {
 	s.t.Helper()
-	proctest.Eventually(s.t, proctest.Patience, "the log has "+text, func() bool {
+	waittest.Eventually(s.t, "the log has "+text, func() bool {
 		return bytes.Contains(s.relayed(runID), []byte(text))
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc/api"
 	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // viewer is a client of a run's terminal or screen. It stores all frames that it receives.
@@ -113,7 +114,7 @@ func (v *viewer) send(f frame) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(v.t.Context(), proctest.Patience)
+	ctx, cancel := context.WithTimeout(v.t.Context(), waittest.Patience)
 	defer cancel()
 	if err := v.conn.Write(ctx, websocket.MessageText, b); err != nil {
 		v.t.Errorf("send %s: %v", f.Type, err)
@@ -143,7 +144,7 @@ func (v *viewer) position() mark {
 // awaitData waits until the terminal's output after a position contains a text.
 func (v *viewer) awaitData(since mark, text string) {
 	v.t.Helper()
-	proctest.Eventually(v.t, proctest.Patience, "the terminal draws "+text, func() bool {
+	waittest.Eventually(v.t, "the terminal draws "+text, func() bool {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		return bytes.Contains(v.data[since.data:], []byte(text))
@@ -154,7 +155,7 @@ func (v *viewer) awaitData(since mark, text string) {
 func (v *viewer) await(since mark, what string, is func(frame) bool) frame {
 	v.t.Helper()
 	var found frame
-	proctest.Eventually(v.t, proctest.Patience, what, func() bool {
+	waittest.Eventually(v.t, what, func() bool {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, f := range v.frames[since.frames:] {

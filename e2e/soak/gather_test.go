@@ -46,7 +46,7 @@ func (s *site) settle() {
 	})
 }
 
-// waitFor waits until a condition is true or the limit has passed. Unlike proctest.Eventually it does not fail the
+// waitFor waits until a condition is true or the limit has passed. Unlike waittest.Eventually it does not fail the
 // test.
 func (s *site) waitFor(limit time.Duration, holds func() bool) {
 	deadline := time.Now().Add(limit)

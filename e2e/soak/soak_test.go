@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/proctest"
+	"svc/internal/waittest"
 )
 
 // TestSoak is not parallel: two soaks at the same time would overload two cores.
@@ -79,7 +79,7 @@ func (s *site) keep(diary []byte) {
 func (s *site) recover(faults *schedule) {
 	s.t.Helper()
 	if s.cluster != nil {
-		proctest.Eventually(s.t, proctest.Patience, "the database answers", func() bool { return s.cluster.Answers(s.t.Context()) })
+		waittest.Eventually(s.t, "the database answers", func() bool { return s.cluster.Answers(s.t.Context()) })
 	}
 	faults.supervise()
 	for _, o := range s.all {

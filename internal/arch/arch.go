@@ -72,6 +72,7 @@ func (r Rules) Check(tree fs.FS) ([]string, error) {
 		}
 		if f.tests {
 			violations = append(violations, sleeps(f)...)
+			violations = append(violations, givesUpSoon(f)...)
 		}
 	}
 	violations = append(violations, r.unlisted(files)...)

@@ -46,8 +46,7 @@ func introduces(f *ast.File) bool {
 }
 
 // sleeps returns the places where a test waits for time to pass: time.Sleep, and a receive from a timer outside of a
-// select. A test that must let time pass uses internal/clocktest. It also returns those where a test gives up after some
-// seconds: on a loaded machine such a test fails although nothing is wrong.
+// select. A test that must let time pass uses internal/clocktest.
 func sleeps(f file) (violations []string) {
 	clock := localName(f.ast, "time")
 	if clock == "" {
@@ -64,10 +63,6 @@ func sleeps(f file) (violations []string) {
 		case *ast.SelectorExpr:
 			if isSelector(node, clock, "Sleep") {
 				what = "use time.Sleep"
-			}
-		case *ast.CallExpr:
-			if isSelector(node.Fun, clock, "After") && countsSeconds(node.Args, clock) {
-				violations = append(violations, fmt.Sprintf("%s: a test must not give up so soon; wait for waittest.Patience", f.line(node.Pos())))
 			}
 		case *ast.ExprStmt:
 			if !chosen[node] && receivesTime(node.X, clock) {
@@ -93,6 +88,23 @@ func receivesTime(expr ast.Expr, clock string) bool {
 	}
 	field, ok := receive.X.(*ast.SelectorExpr)
 	return ok && field.Sel.Name == "C"
+}
+
+// givesUpSoon returns the places where a test waits for an event only for some seconds or minutes: on a loaded machine
+// it fails although nothing is wrong.
+func givesUpSoon(f file) (violations []string) {
+	clock := localName(f.ast, "time")
+	if clock == "" {
+		return nil
+	}
+	ast.Inspect(f.ast, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		if ok && isSelector(call.Fun, clock, "After") && countsSeconds(call.Args, clock) {
+			violations = append(violations, fmt.Sprintf("%s: a test must not give up so soon; wait for waittest.Patience", f.line(call.Pos())))
+		}
+		return true
+	})
+	return violations
 }
 
 // countsSeconds reports whether a duration is given in seconds or minutes.

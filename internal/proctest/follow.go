@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/waittest"
 )
 
 // Event is one message of the event stream.
@@ -232,7 +233,7 @@ func (f *Follower) Await(limit time.Duration, what string, fulfilled func([]Even
 func (f *Follower) AwaitRun(id string, topics ...svc.Topic) Event {
 	f.o.lab.TB.Helper()
 	var found []Event
-	f.Await(Patience, fmt.Sprintf("run %s has %v", id, topics), func([]Event) bool {
+	f.Await(waittest.Patience, fmt.Sprintf("run %s has %v", id, topics), func([]Event) bool {
 		found = f.Of(id, topics...)
 		return len(found) > 0
 	})

@@ -117,7 +117,7 @@ func (l *Lab) WantProcesses(n int, pattern string) {
 		have = slices.DeleteFunc(l.Processes(), func(p Proc) bool { return !fits.MatchString(p.Command) })
 		return len(have) == n
 	}
-	if !waittest.Within(Patience, fulfilled) {
+	if !waittest.Within(waittest.Patience, fulfilled) {
 		l.TB.Fatalf("%d processes fit %q, want %d: %v", len(have), pattern, n, have)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/waittest"
 )
 
 // The secrets that all orchestrators of one database must share.
@@ -135,7 +136,7 @@ func (m *Members) Start() {
 func (m *Members) Leader() *Orchestrator {
 	m.l.TB.Helper()
 	var found *Orchestrator
-	Eventually(m.l.TB, Patience, "one orchestrator leads", func() bool {
+	waittest.Eventually(m.l.TB, "one orchestrator leads", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
 		list, err := m.Front.Client().Replicas(ctx, svc.Page{Limit: 100})

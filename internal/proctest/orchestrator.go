@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/api"
+	"svc/internal/waittest"
 )
 
 // Catalog has the providers of a lab: sh runs the prompt as a shell script, and demo is the scripted agent.
@@ -105,7 +106,7 @@ func (o *Orchestrator) Start() {
 func (o *Orchestrator) AwaitReady() {
 	o.lab.TB.Helper()
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	Eventually(o.lab.TB, Patience, "the orchestrator is ready", func() bool {
+	waittest.Eventually(o.lab.TB, "the orchestrator is ready", func() bool {
 		select {
 		case err := <-o.ended:
 			o.lab.TB.Fatalf("the orchestrator ended: %v", err)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc/internal/waittest"
 )
 
 // Process is a long-lived command of the binary. After its end it may be started again.
@@ -95,7 +97,7 @@ func (p *Process) end(sig syscall.Signal) error {
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.lab.TB.Fatalf("end %s: %v", p.name, err)
 	}
-	return p.Wait(Patience)
+	return p.Wait(waittest.Patience)
 }
 
 // Wait waits for the process to end; the error has its exit code.

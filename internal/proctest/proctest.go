@@ -28,7 +28,6 @@ import (
 	"time"
 
 	"svc/internal/clocktest"
-	"svc/internal/waittest"
 )
 
 // BinaryEnv is the name of the variable with the path of the binary to test, instead of building one.
@@ -39,9 +38,6 @@ const LongEnv = "SVC_TEST_LONG"
 
 // Long reports whether the long variants of tests run.
 func Long() bool { return os.Getenv(LongEnv) != "" }
-
-// Patience bounds each wait for something that must happen.
-const Patience = waittest.Patience
 
 // built is the binary of this test process.
 var built struct {
@@ -108,14 +104,6 @@ func build() (string, error) {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, said)
 	}
 	return path, nil
-}
-
-// Eventually waits until the condition holds, and ends the test when it does not within the limit.
-func Eventually(tb testing.TB, limit time.Duration, what string, holds func() bool) {
-	tb.Helper()
-	if !waittest.Within(limit, holds) {
-		tb.Fatalf("not within %v: %s", limit, what)
-	}
 }
 
 // Pause waits in real time, for tests that are about the passing of time, such as an outage of some seconds. Do not

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"svc/internal/waittest"
 )
 
 // Proxy is a TCP proxy on a loopback port that simulates a bad network. Both directions of every connection have the
@@ -141,7 +143,7 @@ func (p *Proxy) serve() {
 
 // connect relays one connection until it ends.
 func (p *Proxy) connect(near net.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	far, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.choose())
 	for try := 1; err != nil && try < p.tries; try++ {

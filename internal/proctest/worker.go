@@ -7,6 +7,7 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/internal/waittest"
 )
 
 // Worker is "svc worker" on a host of its own: it has a data directory and a name, which stay the same over its
@@ -39,7 +40,7 @@ func NewWorker(o *Orchestrator, w WorkerOptions) *Worker {
 	tb := o.lab.TB
 	tb.Helper()
 	fill(&w.Name, "host")
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	client := o.Client()
 	host, err := client.CreateHost(ctx, api.CreateHost{Name: w.Name})
@@ -95,8 +96,8 @@ func (w *Worker) AwaitStatus(status svc.HostStatus) {
 	client := w.o.Client()
 	var last string
 	deadline := fmt.Sprintf("host %s is %s", w.Name, status)
-	Eventually(w.lab.TB, Patience, deadline, func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	waittest.Eventually(w.lab.TB, deadline, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 		defer cancel()
 		host, err := client.Host(ctx, w.HostID)
 		last = string(host.Status)

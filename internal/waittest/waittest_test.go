@@ -19,6 +19,7 @@ func TestWithinWaitsForTheCondition(t *testing.T) {
 		{"it holds at once", 0, time.Second, true},
 		{"it holds at once, without time to wait", 0, 0, true},
 		{"it holds later", 5 * time.Second, 6 * time.Second, true},
+		{"it holds at the last moment", 6 * time.Second, 6 * time.Second, true},
 		{"it holds too late", 7 * time.Second, 6 * time.Second, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
